@@ -1,0 +1,72 @@
+"""What flows between the pieces: batches of rows in, estimates out, and a record of each for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustream.spaces import Point
+
+__all__ = ["Batch", "BatchRecord", "Estimate", "Verdict"]
+
+Verdict = Literal["kept", "rejected", "failed", "late"]
+
+
+class Batch(NamedTuple):
+    """Rows that are judged together: they stand or fall as one.
+
+    `index` is the batch's place in the stream; all randomness about the batch derives from it, so that a
+    result does not depend on who works on the batch, or when.
+    """
+
+    index: int
+    label: str
+    X: NDArray[Any]
+    y: NDArray[Any] | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0])
+
+
+class Estimate(NamedTuple):
+    """What a learner made of one batch: a point of its space, or the reason why there is none.
+
+    `rows` may come from another machine and is a claim; `weight`, in (0, 1], is given by whoever drives the
+    run (below 1 for a batch that is still incomplete) and is the only number that aggregators weigh with.
+    """
+
+    index: int
+    label: str
+    rows: int
+    point: Point | None
+    failure: str | None = None
+    weight: float = 1.0
+    stats: Mapping[str, float] = {}
+
+
+class BatchRecord(NamedTuple):
+    """One line of `batch_report_`: what became of a batch, as of now."""
+
+    index: int
+    label: str
+    rows: int
+    verdict: Verdict
+    weight: float
+    distance: float
+    reason: str
+
+
+def describe_failure(error: Exception) -> str:
+    """Say in one line why no estimate came from a batch."""
+    first_line = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
+    return f"{type(error).__name__}: {first_line}"
+
+
+def all_finite(point: Point) -> bool:
+    """Tell whether every array of a point that is present is finite."""
+    return all(part is None or bool(np.isfinite(part).all()) for part in point)

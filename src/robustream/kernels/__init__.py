@@ -1,0 +1,1 @@
+"""Free functions on plain arrays: what everything else is built from."""

@@ -1,0 +1,83 @@
+"""A learner turns one batch of rows into one estimate: a point of a product space.
+
+`estimate(batch, rng)` never raises for what is wrong with the rows: a batch that cannot be used gives an estimate
+without a point and with the reason. All randomness comes from the generator it is given.
+
+A `Recipe` (`Classical()`, `Trimmed(trim=0.2)`) makes the learner for a problem; a new recipe is one file and one
+line in `robustream.learners`, and the checks in `robustream.testing` then find it by themselves.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
+
+from robustream.batch import Batch, Estimate, all_finite, describe_failure
+from robustream.spaces import Point, ProductSpace
+
+__all__ = ["Learner", "LinearProblem", "PrincipalProblem", "Recipe"]
+
+
+class PrincipalProblem(NamedTuple):
+    """Principal components: how many, and whether the columns are brought to unit scale first."""
+
+    n_components: int
+    standardize: bool = False
+
+
+class LinearProblem(NamedTuple):
+    """Linear regression, with a ridge penalty `alpha` on the mean squared error."""
+
+    fit_intercept: bool = True
+    alpha: float = 0.0
+
+
+class Learner(ABC):
+    """Turns a batch into an estimate."""
+
+    @abstractmethod
+    def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
+        """Give the space of the estimates."""
+
+    @abstractmethod
+    def required_rows(self, n_columns: int) -> int:
+        """Give the number of rows below which there is no estimate at all."""
+
+    @abstractmethod
+    def minimum_rows(self, n_columns: int) -> int:
+        """Give the number of rows that make a batch worth an estimate of its own."""
+
+    @abstractmethod
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+        """Give the point; may raise ValueError or LinAlgError if the rows allow none."""
+
+    @final
+    def estimate(self, batch: Batch, rng: np.random.Generator) -> Estimate:
+        """Give the estimate, or the reason why there is none."""
+        try:
+            # Overflow in a garbage batch is no news to the user: the result is judged below.
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                point = self.solve(batch, rng)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error))
+        if not all_finite(point):
+            return Estimate(batch.index, batch.label, batch.rows, None, "the estimate is not finite")
+        return Estimate(batch.index, batch.label, batch.rows, point)
+
+
+class Recipe(ABC):
+    """Makes the learner for a problem."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def pca(self, problem: PrincipalProblem) -> Learner:
+        """Give the learner for principal components."""
+
+    @abstractmethod
+    def regression(self, problem: LinearProblem) -> Learner:
+        """Give the learner for linear regression."""

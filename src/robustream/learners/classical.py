@@ -1,0 +1,98 @@
+"""The plain methods: sample principal components and least squares. Best on clean rows, at the mercy of dirty ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from robustream.batch import Batch
+from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.moments import least_squares, principal_point_of_rows
+from robustream.spaces import Array, LinearModels, Point, PrincipalModels
+from robustream.spaces.linear import LinearPoint
+
+__all__ = ["Classical", "ClassicalPCA", "ClassicalRegression"]
+
+# With this many batches or more, standard errors come from their spread and not from within the batches.
+BATCHES_FOR_SPREAD = 8
+
+
+@dataclass(frozen=True)
+class Classical(Recipe):
+    """The plain method on each batch."""
+
+    name: ClassVar[str] = "classical"
+
+    def pca(self, problem: PrincipalProblem) -> Learner:
+        return ClassicalPCA(problem)
+
+    def regression(self, problem: LinearProblem) -> Learner:
+        return ClassicalRegression(problem)
+
+
+@dataclass(frozen=True)
+class ClassicalPCA(Learner):
+    """Mean and leading eigenvectors of the sample covariance matrix."""
+
+    problem: PrincipalProblem
+
+    def space(self, n_columns: int, n_outputs: int) -> PrincipalModels:
+        return PrincipalModels(n_columns, self.problem.n_components)
+
+    def required_rows(self, n_columns: int) -> int:
+        # Centring costs one row; a square full-rank case needs only as many rows as columns.
+        return max(2, min(self.problem.n_components + 1, n_columns))
+
+    def minimum_rows(self, n_columns: int) -> int:
+        return max(20, 2 * n_columns, 5 * self.problem.n_components)
+
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+        mean = _mean(batch.X)
+        centered = batch.X - mean
+        log_scale = np.zeros_like(mean)
+        if self.problem.standardize:
+            deviation = np.sqrt(np.square(centered).sum(axis=0) / max(1, batch.rows - 1))
+            log_scale = np.log(np.where(deviation > 0, deviation, 1)).astype(mean.dtype)
+            centered /= np.exp(log_scale)
+        return principal_point_of_rows(mean, log_scale, centered, self.problem.n_components)
+
+
+@dataclass(frozen=True)
+class ClassicalRegression(Learner):
+    """Least squares, or ridge regression with a penalty on the mean squared error."""
+
+    problem: LinearProblem
+
+    def space(self, n_columns: int, n_outputs: int) -> LinearModels:
+        return LinearModels(n_columns, n_outputs)
+
+    def required_rows(self, n_columns: int) -> int:
+        return 2 if self.problem.fit_intercept else 1
+
+    def minimum_rows(self, n_columns: int) -> int:
+        return max(20, 5 * n_columns)
+
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+        assert batch.y is not None
+        rows, columns = batch.X.shape
+        x_center, y_center = np.zeros(columns, batch.X.dtype), np.zeros(batch.y.shape[1], batch.X.dtype)
+        if self.problem.fit_intercept:
+            x_center, y_center = _mean(batch.X), _mean(batch.y)
+        centered, targets = batch.X - x_center, batch.y - y_center
+        want_influence = batch.index < BATCHES_FOR_SPREAD
+        fit = least_squares(centered, targets, self.problem.alpha, want_influence=want_influence)
+        residuals = targets - centered @ fit.coef.T
+        freedom = max(1.0, rows - fit.degrees_of_freedom - self.problem.fit_intercept)
+        scale = np.sqrt(np.square(residuals).sum(axis=0) / freedom)
+        variance = None
+        if fit.influence is not None:
+            variance = (np.square(fit.influence) @ np.square(residuals)).T * (rows / freedom)
+        log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny))
+        return LinearPoint(fit.coef, x_center, y_center, log_scale, variance)
+
+
+def _mean(rows: Array) -> Array:
+    """Give the column means, summed in double precision."""
+    return rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)

@@ -1,0 +1,108 @@
+"""The arithmetic that learners share: centring, robust units, eigenvectors, linear systems."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from robustream.spaces import Array
+from robustream.spaces.factored import fix_signs
+from robustream.spaces.principal import PrincipalPoint
+
+__all__ = ["LeastSquares", "least_squares", "median_scale", "principal_point", "principal_point_of_rows"]
+
+# 1 / the MAD of the standard normal law: makes the median absolute deviation a standard deviation.
+NORMAL_MAD = 1.482602218505602
+
+
+def median_scale(rows: Array, center: Array) -> Array:
+    """Give the median absolute deviation of each column, as a standard deviation; never 0.
+
+    A column with more than half of its values equal has MAD 0; the deviations of the values that differ are
+    used then, and 1 for a constant column.
+    """
+    deviations = np.abs(rows - center)
+    scale = np.median(deviations, axis=0) * NORMAL_MAD
+    for column in np.flatnonzero(scale == 0):
+        different = deviations[deviations[:, column] > 0, column]
+        scale[column] = np.median(different) * NORMAL_MAD if different.size else 1.0
+    return np.asarray(scale)
+
+
+def principal_point(mean: Array, log_scale: Array, covariance: Array, n_components: int) -> PrincipalPoint:
+    """Give the estimate that a covariance matrix amounts to."""
+    columns = covariance.shape[0]
+    values, vectors = linalg.eigh(
+        covariance, subset_by_index=(columns - n_components, columns - 1), check_finite=True
+    )
+    basis = fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
+    return PrincipalPoint(mean, log_scale, basis, values[::-1].copy(), np.asarray(np.trace(covariance)))
+
+
+def principal_point_of_rows(
+    mean: Array, log_scale: Array, centered: Array, n_components: int
+) -> PrincipalPoint:
+    """Give the estimate from centred rows: by the smaller of the two Gram matrices' decompositions."""
+    rows, columns = centered.shape
+    freedom = max(1, rows - 1)
+    if rows >= columns:
+        return principal_point(mean, log_scale, centered.T @ centered / freedom, n_components)
+    _, singular, transposed = linalg.svd(centered, full_matrices=rows < n_components)
+    eigenvalues = np.zeros(n_components, dtype=centered.dtype)
+    kept = min(n_components, singular.size)
+    eigenvalues[:kept] = singular[:kept] ** 2 / freedom
+    basis = fix_signs(np.ascontiguousarray(transposed[:n_components].T))
+    total = np.asarray(np.square(singular).sum() / freedom)
+    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total)
+
+
+class LeastSquares(NamedTuple):
+    """Coefficients (outputs x columns) and, on request, (X'X)^-1 X' in the units of the columns."""
+
+    coef: Array
+    influence: Array | None
+    degrees_of_freedom: float
+
+
+def least_squares(centered: Array, targets: Array, alpha: float, *, want_influence: bool) -> LeastSquares:
+    """Solve min mean |targets - centered coef'|^2 + alpha |coef|^2.
+
+    Columns are brought to unit length first, so that their units do not matter. The normal equations are used
+    while they keep at least half of the digits, else a singular value decomposition of the rows, which also
+    gives the shortest solution where the columns are collinear or outnumber the rows.
+    """
+    rows, columns = centered.shape
+    length = np.sqrt(np.square(centered).sum(axis=0))
+    length = np.where(length > 0, length, 1).astype(centered.dtype)
+    unit = centered / length
+    # In unit columns the penalty differs from column to column.
+    penalty = alpha * rows / np.square(length.astype(np.float64))
+    gram = unit.T @ unit
+    values, vectors = linalg.eigh(gram.astype(np.float64) + np.diag(penalty))
+    if rows > columns and values[0] > values[-1] * np.sqrt(np.finfo(centered.dtype).eps):
+        inverse = (vectors / values) @ vectors.T
+        coef = (unit.T @ targets).T @ inverse
+        influence = inverse @ unit.T if want_influence else None
+        used = float(np.trace(inverse @ gram)) if alpha else float(columns)
+    else:
+        coef, influence, used = _by_decomposition(unit, targets, penalty, want_influence)
+    coef = np.asarray(coef / length, dtype=centered.dtype)
+    if influence is not None:
+        influence = influence / length[:, None]
+    return LeastSquares(coef, influence, used)
+
+
+def _by_decomposition(
+    unit: Array, targets: Array, penalty: Array, want_influence: bool
+) -> tuple[Array, Array | None, float]:
+    rows, columns = unit.shape
+    matrix = unit.astype(np.float64)
+    if penalty.any():
+        matrix = np.vstack([matrix, np.diag(np.sqrt(penalty))])
+    left, singular, right = linalg.svd(matrix, full_matrices=False)
+    kept = singular > singular[0] * max(matrix.shape) * np.finfo(unit.dtype).eps if singular.size else singular > 0
+    pseudo_inverse = (right[kept].T / singular[kept]) @ left[:rows, kept].T
+    coef = (pseudo_inverse @ targets).T
+    return coef, pseudo_inverse if want_influence else None, float(np.square(left[:rows, kept]).sum())

@@ -1,0 +1,5 @@
+"""Where batches come from."""
+
+from robustream.sources.base import Source
+
+__all__ = ["Source"]

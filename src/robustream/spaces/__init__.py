@@ -1,0 +1,22 @@
+"""Where estimates live: what they are, how far apart, how they mix."""
+
+from robustream.spaces.base import Array, Point, Space
+from robustream.spaces.euclidean import Euclidean
+from robustream.spaces.factored import LowRank, Subspace
+from robustream.spaces.linear import LinearModels
+from robustream.spaces.principal import PrincipalModels
+from robustream.spaces.product import Part, Parts, ProductSpace
+
+__all__ = [
+    "Array",
+    "Euclidean",
+    "LinearModels",
+    "LowRank",
+    "Part",
+    "Parts",
+    "Point",
+    "PrincipalModels",
+    "ProductSpace",
+    "Space",
+    "Subspace",
+]

@@ -1,0 +1,70 @@
+"""A space says what the points are, how far apart they lie, how they mix, and how a mix becomes a point again.
+
+Every space here is a subset of a Hilbert space, so aggregators need nothing but this:
+
+- `coordinates` embeds points isometrically in R^r: geometry (medians, filters) happens there;
+- `mix` takes a convex combination of points to a *mixture*, which may lie outside the subset (the mean of two
+  projectors is no projector), `blend` does the same one point at a time, and `project` comes back;
+- `entries` are the plain coordinates in which coordinate-wise statistics are taken.
+
+A new space is one file with one class; `robustream.testing.check_space` says whether it keeps its promises.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Point", "Space"]
+
+Array: TypeAlias = NDArray[np.floating[Any]]
+# A point of a product space: one array for each thing that was estimated, None where the batch could not tell.
+Point: TypeAlias = tuple[Array | None, ...]
+
+
+class Space(ABC):
+    """Points that can be compared and mixed."""
+
+    @abstractmethod
+    def why_not(self, point: Array) -> str | None:
+        """Give the reason why an array is no point of this space, or None if it is one."""
+
+    @abstractmethod
+    def coordinates(self, points: Sequence[Array]) -> Array:
+        """Embed points as rows of a (points x r) array such that all distances are kept."""
+
+    @abstractmethod
+    def origin(self, like: Array) -> Array:
+        """Give the mixture that stands for zero, of the shape and type that a point has."""
+
+    @abstractmethod
+    def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
+        """Give the convex combination of points or mixtures."""
+
+    @abstractmethod
+    def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
+        """Give the distance of a mixture (or a point) to each point."""
+
+    @abstractmethod
+    def project(self, mixture: Array) -> Array:
+        """Give the point nearest to a mixture."""
+
+    @abstractmethod
+    def entries(self, points: Sequence[Array], rows: slice) -> Array:
+        """Give some rows of the linear coordinates of all points, (points x rows x ...), for work in slices."""
+
+    @abstractmethod
+    def entry_rows(self, like: Array) -> int:
+        """Give the number of rows that `entries` can be asked for."""
+
+    @abstractmethod
+    def from_entries(self, entries: Array, like: Array) -> Array:
+        """Give the point nearest to linear coordinates that were worked out one by one."""
+
+    def blend(self, mixture: Array, point: Array, weight: float) -> Array:
+        """Move a mixture towards a point by a weight between 0 and 1."""
+        return self.mix([mixture, point], np.array([1.0 - weight, weight]))

@@ -1,0 +1,64 @@
+"""Vectors, matrices and numbers with the ordinary distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robustream.spaces.base import Array, Space
+
+__all__ = ["Euclidean"]
+
+
+@dataclass(frozen=True)
+class Euclidean(Space):
+    """Arrays of one shape; a shape of None leaves it to the first point that arrives.
+
+    >>> plane = Euclidean((2,))
+    >>> plane.distances(np.array([0.0, 0.0]), [np.array([3.0, 4.0])])
+    array([5.])
+    """
+
+    shape: tuple[int, ...] | None = None
+
+    def why_not(self, point: Array) -> str | None:
+        if self.shape is not None and point.shape != self.shape:
+            return f"has shape {point.shape} where {self.shape} was needed"
+        return None if np.isfinite(point).all() else "has values that are not finite"
+
+    def coordinates(self, points: Sequence[Array]) -> Array:
+        return np.stack([np.asarray(point, dtype=np.float64).ravel() for point in points])
+
+    def origin(self, like: Array) -> Array:
+        return np.zeros_like(like)
+
+    def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
+        total = np.zeros(mixtures[0].shape)
+        for mixture, weight in zip(mixtures, weights, strict=True):
+            total += weight * mixture
+        return total.astype(mixtures[0].dtype, copy=False)
+
+    def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
+        difference = self.coordinates(points) - np.asarray(mixture, dtype=np.float64).ravel()
+        return _row_norms(difference)
+
+    def project(self, mixture: Array) -> Array:
+        return mixture
+
+    def entries(self, points: Sequence[Array], rows: slice) -> Array:
+        return np.stack([np.atleast_1d(point)[rows] for point in points])
+
+    def entry_rows(self, like: Array) -> int:
+        return int(np.atleast_1d(like).shape[0])
+
+    def from_entries(self, entries: Array, like: Array) -> Array:
+        return entries.reshape(like.shape).astype(like.dtype, copy=False)
+
+
+def _row_norms(rows: Array) -> Array:
+    """Norms that neither overflow nor vanish: the largest entry of each row is taken out first."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(np.square(rows / unit[:, None]).sum(axis=1))

@@ -1,0 +1,59 @@
+"""Linear models y = coef x + intercept, as one batch estimates them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robustream.spaces.base import Array, Point
+from robustream.spaces.euclidean import Euclidean
+from robustream.spaces.product import Part, ProductSpace
+
+__all__ = ["LinearModels", "LinearPoint"]
+
+
+class LinearPoint(NamedTuple):
+    """What is stored of a batch's regression."""
+
+    coef: Array  # outputs x columns
+    x_center: Array  # columns
+    y_center: Array  # outputs: the fitted value at x_center
+    log_scale: Array  # outputs: logarithm of the residual scale
+    coef_variance: Array | None  # outputs x columns, where the batch has worked it out
+
+
+@dataclass(frozen=True)
+class LinearModels(ProductSpace):
+    """Coefficients, level, residual scale and, sometimes, the variance of the coefficients.
+
+    The level of a batch is taken at the settled coefficients: the intercept of a batch far from x = 0 is as
+    uncertain as its slope times that distance, while its mean is known well.
+    """
+
+    columns: int
+    outputs: int
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Part("coefficients", Euclidean((self.outputs, self.columns))),
+            Part("level", Euclidean((self.outputs,))),
+            Part("log residual scale", Euclidean((self.outputs,))),
+            Part("coefficient variance", Euclidean((self.outputs, self.columns))),
+        )
+
+    @property
+    def primary(self) -> int:
+        return 0
+
+    def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
+        linear = LinearPoint(*point)  # type: ignore[arg-type]
+        if part == 0:
+            return linear.coef
+        if part == 1:
+            coef = linear.coef if settled is None or settled[0] is None else settled[0]
+            return np.asarray(linear.y_center - coef @ linear.x_center)
+        return linear.log_scale if part == 2 else linear.coef_variance

@@ -1,0 +1,68 @@
+"""Products of spaces: an estimate often has several parts that are compared each in its own units.
+
+Parts are settled one after another. A part may be *expressed* in the light of those settled before it: the level
+of a regression line, for instance, is only meaningful for a given slope. `express` with nothing settled gives
+the part as the batch alone sees it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robustream.spaces.base import Array, Point, Space
+
+__all__ = ["Part", "Parts", "ProductSpace"]
+
+
+class Part(NamedTuple):
+    """A named factor of a product."""
+
+    name: str
+    space: Space
+
+
+class ProductSpace(ABC):
+    """A space whose points are tuples of arrays, with a rule how to read each part off a point."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """Give the factors, in the order in which they are settled."""
+
+    @property
+    @abstractmethod
+    def primary(self) -> int:
+        """Give the place of the part that the paper's theory is about; the rest accompanies it."""
+
+    @abstractmethod
+    def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
+        """Read one part off a point, given the values of the parts before it; None if the point lacks it."""
+
+    def why_not(self, point: Point) -> str | None:
+        """Give the reason why a tuple of arrays is no point of this space, or None if it is one."""
+        for place, part in enumerate(self.parts):
+            value = self.express(place, point)
+            if value is not None and (reason := part.space.why_not(value)):
+                return f"{part.name} {reason}"
+        return None
+
+
+@dataclass(frozen=True)
+class Parts(ProductSpace):
+    """Parts that have nothing to do with one another, stored in the order of `factors`."""
+
+    factors: tuple[Part, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.factors
+
+    @property
+    def primary(self) -> int:
+        return 0
+
+    def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
+        return point[part]
