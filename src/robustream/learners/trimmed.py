@@ -124,9 +124,12 @@ class TrimmedProducts(Learner):
         y_center = np.zeros(targets.shape[1], rows.dtype)
         if self.problem.fit_intercept:
             y_center = np.median(residuals, axis=0).astype(rows.dtype)
-        return LinearPoint(coef, x_center, y_center, _log_scale(residuals - y_center), None)
+        log_scale = np.log(np.maximum(_spread(residuals - y_center), np.finfo(rows.dtype).tiny))
+        # A mean of products of a unit column with the target varies as the target does, fitted part included.
+        spread = _spread(targets - np.median(targets, axis=0))
+        variance = np.square(spread[:, None] / unit) / batch.rows
+        return LinearPoint(coef, x_center, y_center, log_scale, variance.astype(rows.dtype))
 
 
-def _log_scale(residuals: Array) -> Array:
-    scale = np.median(np.abs(residuals), axis=0) * NORMAL_MAD
-    return np.log(np.maximum(scale, np.finfo(scale.dtype).tiny))
+def _spread(centered: Array) -> Array:
+    return np.asarray(np.median(np.abs(centered), axis=0) * NORMAL_MAD)

@@ -1,0 +1,165 @@
+"""What the outlier-robust estimators share: how rows come in, and how fitted attributes are read off the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from robustream.aggregators import Aggregator
+from robustream.batch import BatchRecord
+from robustream.errors import InvalidInputError, NotEnoughRowsError
+from robustream.runs.cutting import cut_whole
+from robustream.runs.online import Plan, Stream, begin, feed, fold_cuts, require_quorum, settle, with_pending
+from robustream.spaces import Array
+
+__all__ = ["Snapshot", "StreamingMixin", "check_half_life", "check_seed", "unchanged_on_error"]
+
+
+class Snapshot:
+    """A run at one moment; what is read off it is worked out once, when it is first asked for."""
+
+    def __init__(self, plan: Plan, stream: Stream, owner: str) -> None:
+        self.plan = plan
+        self.stream = stream
+        self.owner = owner
+
+    @cached_property
+    def complete(self) -> Stream:
+        """The run with its waiting rows counted as a batch."""
+        return with_pending(self.plan, self.stream)
+
+    @cached_property
+    def value(self) -> tuple[Array | None, ...]:
+        """The settled value of each part."""
+        if self.complete.ledger.usable == 0:
+            self._raise_no_estimate()
+        return settle(self.plan, self.complete)
+
+    def _raise_no_estimate(self) -> None:
+        stream = self.stream
+        failed = [record for record in self.complete.ledger.records if record.verdict == "failed"]
+        if failed:
+            last = failed[-1]
+            raise NotEnoughRowsError(
+                f"{self.owner} has no usable batch yet: {len(failed)} failed, the last one ({last.label}) because "
+                f"{last.reason}"
+            )
+        required = self.plan.learner.required_rows(stream.columns)
+        raise NotEnoughRowsError(
+            f"{self.owner} has seen {stream.rows_seen} rows; {required - stream.pending_rows} more are needed for a "
+            "first estimate: call partial_fit with more rows"
+        )
+
+    @cached_property
+    def report(self) -> list[BatchRecord]:
+        """The record of every batch, as of now."""
+        return self.complete.ledger.report(self.plan.aggregator.assess(self.complete.state))
+
+
+class StreamingMixin:
+    """Fitted attributes that any run has; the estimator keeps its run in `_snapshot`."""
+
+    _snapshot: Snapshot
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_snapshot")
+
+    def _run(self) -> Snapshot:
+        snapshot = self.__dict__.get("_snapshot")
+        if snapshot is None:
+            raise NotEnoughRowsError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
+            )
+        return snapshot  # type: ignore[no-any-return]
+
+    def _fit_rows(self, plan: Plan, X: NDArray[Any], y: NDArray[Any] | None, outputs: int) -> None:
+        """Learn from all rows at once, cut in their order, and leave nothing waiting."""
+        required = plan.learner.required_rows(X.shape[1])
+        if len(X) < required:
+            raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {len(X)}")
+        if plan.batch_size != "auto" and plan.batch_size < required:
+            raise InvalidInputError(f"batch_size must be at least {required} here, got {plan.batch_size}")
+        cuts = cut_whole(len(X), plan.learner.minimum_rows(X.shape[1]), plan.batch_size)
+        stream = fold_cuts(plan, begin(plan, X.shape[1], outputs), X, y, cuts)
+        require_quorum(stream)
+        self._snapshot = Snapshot(plan, stream, type(self).__name__)
+
+    def _feed_rows(self, plan: Plan, X: NDArray[Any], y: NDArray[Any] | None, outputs: int) -> None:
+        """Learn from the rows of one call; the first call begins the run."""
+        before = self.__dict__.get("_snapshot")
+        stream = begin(plan, X.shape[1], outputs) if before is None else before.stream
+        self._snapshot = Snapshot(plan, feed(plan, stream, X, y), type(self).__name__)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """The number of rows that came in, those still waiting included."""
+        return self._run().stream.rows_seen
+
+    @property
+    def n_batches_seen_(self) -> int:
+        """The number of complete batches, failed ones included."""
+        return self._run().stream.next_index
+
+    @property
+    def batch_report_(self) -> list[BatchRecord]:
+        """What became of each batch, as of now."""
+        return list(self._run().report)
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Leave the estimator exactly as it was if the block raises."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def check_half_life(half_life: Any) -> float | None:
+    """Give the half-life back, or say what is wrong with it."""
+    if half_life is None:
+        return None
+    if isinstance(half_life, (int, float, np.number)) and np.isfinite(half_life) and half_life > 0:
+        return float(half_life)
+    raise InvalidInputError(f"half_life must be None or a positive number of batches, got {half_life!r}")
+
+
+def check_seed(random_state: Any) -> int:
+    """Turn `random_state` into a seed; None gives 0, since a robust fit should not change from run to run."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise InvalidInputError(f"random_state must not be negative, got {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_device(device: Any) -> None:
+    """Accept the processor only."""
+    if device not in (None, "cpu"):
+        raise InvalidInputError(f"device must be None or 'cpu': this version has no GPU kernels, got {device!r}")
+
+
+def spread_error(points: NDArray[Any], aggregator: Aggregator) -> Array:
+    """Give the standard error of an aggregate from the spread of the estimates (first axis) it was made of.
+
+    The spread of each coordinate is its MAD, so that bad batches do not count as noise, and the aggregator's own
+    loss against the mean is counted in, for as many dimensions as the spread effectively has.
+    """
+    flat = points.reshape(len(points), -1)
+    deviation = np.median(np.abs(flat - np.median(flat, axis=0)), axis=0) * 1.482602218505602
+    variance = np.square(deviation)
+    total = float(variance.sum())
+    dimension = total**2 / float(np.square(variance).sum()) if total > 0 else 1.0
+    error = deviation * np.sqrt(aggregator.variance_factor(dimension) / len(points))
+    return np.asarray(error.reshape(points.shape[1:]))

@@ -1,0 +1,180 @@
+"""Outlier-robust principal components over batches."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from robustream.aggregators import Aggregator, resolve_aggregator
+from robustream.estimators._projection import ProjectionMixin, check_n_components
+from robustream.estimators._streaming import (
+    StreamingMixin,
+    check_device,
+    check_half_life,
+    check_seed,
+    unchanged_on_error,
+)
+from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
+from robustream.runs.cutting import check_batch_size
+from robustream.runs.online import Plan
+from robustream.runs.workers import count_workers
+from robustream.spaces import Array, PrincipalModels
+from robustream.spaces.principal import Spectrum
+
+__all__ = ["OutlierRobustPCA"]
+
+
+class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
+    """Principal components from batches of which up to almost half may be garbage.
+
+    Each batch gives an estimate (mean, subspace, variances); an aggregator turns the estimates into one. With
+    `learner="trimmed"` and `aggregator="online-median"` this is the paper's ORL-PCA.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The number of components.
+    standardize : bool, default=False
+        Whether to bring the columns to unit scale first.
+    learner : str or Recipe, default="classical"
+        How one batch is learned from: "classical", "trimmed", or an object from `robustream.learners`.
+    aggregator : str or Aggregator, default="geometric-median"
+        How estimates become one: "geometric-median", "online-median", "mean", "coordinate-median",
+        "trimmed-mean", or an object from `robustream.aggregators`.
+    batch_size : int or "auto", default="auto"
+        Rows in a batch. "auto" makes `fit` use one batch or at least 8.
+    half_life : float, default=None
+        Forget the past: an estimate counts half after this many further batches.
+    device : None or "cpu", default=None
+        Where to work.
+    random_state : int, RandomState or None, default=None
+        Seeds what is random; None is the same as 0.
+    n_jobs : int, default=None
+        Batches that `fit` works on at once; -1 for all cores. The result is the same for any number.
+
+    Attributes
+    ----------
+    components_ : array, components x columns
+    mean_, column_scale_ : arrays, columns
+    explained_variance_, explained_variance_ratio_ : arrays, components
+    noise_variance_ : float
+    n_samples_seen_, n_batches_seen_ : int
+    batch_report_ : list of BatchRecord
+
+    Examples
+    --------
+    >>> import numpy as np, robustream as rs
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(4000, 3)) * [5.0, 1.0, 1.0]
+    >>> rows[:1000] = rng.normal(size=(1000, 3)) * [1.0, 1.0, 500.0]   # a quarter is garbage, in one run
+    >>> model = rs.OutlierRobustPCA(1, batch_size=200).fit(rows)
+    >>> np.abs(model.components_).round(1)
+    array([[1., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        standardize: bool = False,
+        learner: str | Recipe = "classical",
+        aggregator: str | Aggregator = "geometric-median",
+        batch_size: int | str = "auto",
+        half_life: float | None = None,
+        device: str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.learner = learner
+        self.aggregator = aggregator
+        self.batch_size = batch_size
+        self.half_life = half_life
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from all rows, cut into batches in their order; `y` is ignored."""
+        with unchanged_on_error(self):
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            self._fit_rows(self._plan(rows), rows, None, 0)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more rows; `y` is ignored.
+
+        A call with enough rows for an estimate is a batch, or several; smaller calls wait and are joined with
+        other small ones. Rows that wait already count when a fitted attribute is read.
+        """
+        with unchanged_on_error(self):
+            first = "_snapshot" not in self.__dict__
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=first)
+            self._feed_rows(self._plan(rows) if first else self._snapshot.plan, rows, None, 0)
+        return self
+
+    def _plan(self, rows: NDArray[Any]) -> Plan:
+        check_device(self.device)
+        problem = PrincipalProblem(check_n_components(self.n_components, rows.shape[1]), bool(self.standardize))
+        return Plan(
+            resolve_recipe(self.learner).pca(problem),
+            resolve_aggregator(self.aggregator),
+            check_batch_size(self.batch_size),
+            check_half_life(self.half_life),
+            check_seed(self.random_state),
+            count_workers(self.n_jobs),
+        )
+
+    @property
+    def mean_(self) -> Array:
+        """The robust centre of the rows."""
+        return _present(self._run().value[0])
+
+    @property
+    def column_scale_(self) -> Array:
+        """The scale that each column is divided by: ones unless `standardize`."""
+        return np.asarray(np.exp(_present(self._run().value[1])))
+
+    @property
+    def components_(self) -> Array:
+        """The directions, components x columns, by falling variance."""
+        return self._spectrum().components
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The variance along each component."""
+        return self._spectrum().explained_variance
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of the total variance along each component."""
+        spectrum = self._spectrum()
+        total = spectrum.total_variance if spectrum.total_variance > 0 else 1.0
+        return np.asarray(spectrum.explained_variance / total)
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean variance in the directions outside the components."""
+        return self._spectrum().noise_variance
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components."""
+        return len(self.components_)
+
+    def _spectrum(self) -> Spectrum:
+        snapshot = self._run()
+        basis, signal, noise = (_present(part) for part in snapshot.value[2:5])
+        space = snapshot.plan.learner.space(snapshot.stream.columns, 0)
+        assert isinstance(space, PrincipalModels)
+        return space.spectrum(basis, signal, noise)
+
+
+def _present(part: Array | None) -> Array:
+    assert part is not None, "principal components estimate every part"
+    return part

@@ -1,0 +1,183 @@
+"""Outlier-robust linear regression over batches."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from robustream.aggregators import Aggregator, resolve_aggregator
+from robustream.errors import InvalidInputError
+from robustream.estimators._linear import LinearMixin, check_alpha, validate_targets
+from robustream.estimators._streaming import (
+    StreamingMixin,
+    check_device,
+    check_half_life,
+    check_seed,
+    spread_error,
+    unchanged_on_error,
+)
+from robustream.learners import LinearProblem, Recipe, resolve_recipe
+from robustream.learners.classical import BATCHES_FOR_SPREAD
+from robustream.runs.cutting import check_batch_size
+from robustream.runs.online import Plan
+from robustream.runs.workers import count_workers
+from robustream.spaces import Array
+
+__all__ = ["OutlierRobustRegressor"]
+
+
+class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
+    """Linear regression from batches of which up to almost half may be garbage.
+
+    Each batch gives an estimate of the coefficients; an aggregator turns the estimates into one. With
+    `learner="trimmed"` and `aggregator="online-median"` this is the paper's ORL-LR.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to estimate an intercept.
+    alpha : float, default=0.0
+        Ridge penalty on the mean squared error: scikit-learn's `Ridge` has `alpha` times the rows of a batch.
+    learner : str or Recipe, default="classical"
+        How one batch is learned from: "classical", "trimmed", or an object from `robustream.learners`.
+    aggregator : str or Aggregator, default="geometric-median"
+        How estimates become one: "geometric-median", "online-median", "mean", "coordinate-median",
+        "trimmed-mean", or an object from `robustream.aggregators`.
+    batch_size : int or "auto", default="auto"
+        Rows in a batch. "auto" makes `fit` use one batch or at least 8.
+    half_life : float, default=None
+        Forget the past: an estimate counts half after this many further batches.
+    device : None or "cpu", default=None
+        Where to work.
+    random_state : int, RandomState or None, default=None
+        Seeds what is random; None is the same as 0.
+    n_jobs : int, default=None
+        Batches that `fit` works on at once; -1 for all cores. The result is the same for any number.
+
+    Attributes
+    ----------
+    coef_ : array, columns, or outputs x columns
+    intercept_ : float, or array of outputs
+    coef_stderr_ : array like `coef_`
+        Standard errors: from the spread of the batches, or from within them if there are fewer than 8.
+    scale_ : float, or array of outputs
+        The scale of the residuals.
+    n_samples_seen_, n_batches_seen_ : int
+    batch_report_ : list of BatchRecord
+
+    Examples
+    --------
+    >>> import numpy as np, robustream as rs
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(4000, 2))
+    >>> target = rows @ [1.0, 2.0] + 3 + rng.normal(size=4000)
+    >>> target[:1500] = rows[:1500] @ [-50.0, 0.0]      # more than a third is garbage, in one run
+    >>> model = rs.OutlierRobustRegressor(batch_size=100).fit(rows, target)
+    >>> model.coef_.round(1), round(float(model.intercept_), 1)
+    (array([1., 2.]), 3.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        alpha: float = 0.0,
+        learner: str | Recipe = "classical",
+        aggregator: str | Aggregator = "geometric-median",
+        batch_size: int | str = "auto",
+        half_life: float | None = None,
+        device: str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.learner = learner
+        self.aggregator = aggregator
+        self.batch_size = batch_size
+        self.half_life = half_life
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from all rows, cut into batches in their order."""
+        with unchanged_on_error(self):
+            plan = self._plan()
+            rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
+            self._fit_rows(plan, rows, targets, targets.shape[1])
+            self._single_target = single
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from more rows.
+
+        A call with enough rows for an estimate is a batch, or several; smaller calls wait and are joined with
+        other small ones. Rows that wait already count when a fitted attribute is read.
+        """
+        with unchanged_on_error(self):
+            first = "_snapshot" not in self.__dict__
+            plan = self._plan() if first else self._snapshot.plan
+            rows, targets, single = validate_targets(self, X, y, reset=first)
+            if not first and targets.shape[1] != self._snapshot.stream.outputs:
+                raise InvalidInputError(
+                    f"y has {targets.shape[1]} outputs, but {type(self).__name__} was first given "
+                    f"{self._snapshot.stream.outputs}"
+                )
+            self._feed_rows(plan, rows, targets, targets.shape[1])
+            self._single_target = single if first else self._single_target
+        return self
+
+    def _plan(self) -> Plan:
+        check_device(self.device)
+        problem = LinearProblem(bool(self.fit_intercept), check_alpha(self.alpha))
+        return Plan(
+            resolve_recipe(self.learner).regression(problem),
+            resolve_aggregator(self.aggregator),
+            check_batch_size(self.batch_size),
+            check_half_life(self.half_life),
+            check_seed(self.random_state),
+            count_workers(self.n_jobs),
+        )
+
+    @property
+    def coef_(self) -> Array:
+        """The coefficients, outputs x columns; one row alone if y was one column."""
+        return self._shaped(self._run().value[0])
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept of each output; zero unless `fit_intercept`."""
+        level = self._run().value[1]
+        assert level is not None
+        return self._shaped(level if self.fit_intercept else np.zeros_like(level))
+
+    @property
+    def scale_(self) -> Any:
+        """The scale of the residuals of each output."""
+        log_scale = self._run().value[2]
+        assert log_scale is not None
+        return self._shaped(np.exp(log_scale))
+
+    @property
+    def coef_stderr_(self) -> Array:
+        """The standard error of each coefficient; NaN where the learner or aggregator cannot tell."""
+        snapshot = self._run()
+        coef, variance = snapshot.value[0], snapshot.value[3]
+        assert coef is not None
+        plan, stream = snapshot.plan, snapshot.complete
+        points = plan.aggregator.held_points(stream.state)
+        if len(points) >= BATCHES_FOR_SPREAD:
+            error = spread_error(np.stack([np.asarray(point[0]) for point in points]), plan.aggregator)
+        elif variance is not None:
+            count = max(1, plan.aggregator.count(stream.state))
+            error = np.sqrt(variance * plan.aggregator.variance_factor(coef.size) / count)
+        else:
+            error = np.full_like(coef, np.nan)
+        return self._shaped(error)
+
+    def _shaped(self, value: Array | None) -> Any:
+        assert value is not None
+        return value[0] if self._single_target else value

@@ -1,0 +1,130 @@
+"""The paper's robust methods on one batch that fits in memory: RC-PCA and RoTR."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from robustream.batch import Batch
+from robustream.errors import InvalidInputError
+from robustream.estimators._linear import LinearMixin, validate_targets
+from robustream.estimators._projection import ProjectionMixin, check_n_components
+from robustream.estimators._streaming import unchanged_on_error
+from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
+from robustream.spaces import Point, PrincipalModels
+from robustream.spaces.linear import LinearPoint
+from robustream.spaces.principal import PrincipalPoint
+
+__all__ = ["TrimmedPCA", "TrimmedRegressor"]
+
+
+class TrimmedPCA(ProjectionMixin, BaseEstimator):
+    """RC-PCA (Alg. 3): principal components of the matrix of trimmed inner products.
+
+    Trimming shrinks variances, so that `explained_variance_` is too small; the directions are what it is for.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The number of components.
+    trim : float, default=0.5
+        The share of products to trim, in [0, 1); half if the share of outliers is unknown.
+    center : bool, default=True
+        Whether to centre the columns by their medians.
+
+    Examples
+    --------
+    >>> import numpy as np, robustream as rs
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(1000, 3)) * [5.0, 1.0, 1.0]
+    >>> rows[:200] = rng.uniform(-500, 500, size=(200, 3))
+    >>> np.abs(rs.TrimmedPCA(1, trim=0.2).fit(rows).components_).round(1)
+    array([[1., 0., 0.]])
+    """
+
+    def __init__(self, n_components: int = 2, trim: float = 0.5, center: bool = True) -> None:
+        self.n_components = n_components
+        self.trim = trim
+        self.center = center
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from all rows; `y` is ignored."""
+        with unchanged_on_error(self):
+            recipe = Trimmed(self.trim, center=bool(self.center))
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            components = check_n_components(self.n_components, rows.shape[1])
+            learner = recipe.pca(PrincipalProblem(components))
+            point = PrincipalPoint(*_solve(learner, Batch(0, "X", rows)))  # type: ignore[arg-type]
+            space = PrincipalModels(rows.shape[1], components)
+            signal, noise = space.express(3, point), space.express(4, point)
+            assert signal is not None and noise is not None
+            spectrum = space.spectrum(point.basis, signal, noise)
+            self.mean_ = point.mean
+            self.column_scale_ = np.exp(point.log_scale)
+            self.components_ = spectrum.components
+            self.explained_variance_ = spectrum.explained_variance
+            self.explained_variance_ratio_ = spectrum.explained_variance / (spectrum.total_variance or 1.0)
+            self.noise_variance_ = spectrum.noise_variance
+            self.n_components_ = components
+        return self
+
+
+class TrimmedRegressor(LinearMixin, BaseEstimator):
+    """RoTR (Alg. 5): each coefficient is the trimmed inner product of its column with the target.
+
+    It presumes uncorrelated columns, and trimming shrinks the coefficients: with half of the products trimmed
+    their direction is about right and their length far too small.
+
+    Parameters
+    ----------
+    trim : float, default=0.5
+        The share of products to trim, in [0, 1); half if the share of outliers is unknown.
+    fit_intercept : bool, default=True
+        Whether to centre columns and target by their medians and to estimate an intercept.
+    scale : bool, default=True
+        Whether to bring the columns to unit scale by their median absolute deviations.
+
+    Examples
+    --------
+    >>> import numpy as np, robustream as rs
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(1000, 2))
+    >>> target = rows @ [1.0, -1.0] + 0.1 * rng.normal(size=1000)
+    >>> np.sign(rs.TrimmedRegressor(trim=0.2).fit(rows, target).coef_)
+    array([ 1., -1.])
+    """
+
+    def __init__(self, trim: float = 0.5, fit_intercept: bool = True, scale: bool = True) -> None:
+        self.trim = trim
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from all rows."""
+        with unchanged_on_error(self):
+            recipe = Trimmed(self.trim, center=bool(self.fit_intercept), scale=bool(self.scale))
+            rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
+            learner = recipe.regression(LinearProblem(bool(self.fit_intercept)))
+            point = LinearPoint(*_solve(learner, Batch(0, "X", rows, targets)))  # type: ignore[arg-type]
+            intercept = point.y_center - point.coef @ point.x_center
+            residual_scale = np.exp(point.log_scale)
+            self.coef_ = point.coef[0] if single else point.coef
+            self.intercept_ = intercept[0] if single else intercept
+            self.scale_ = residual_scale[0] if single else residual_scale
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # With half of the products trimmed the coefficients are rightly far too short.
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _solve(learner: Learner, batch: Batch) -> Point:
+    estimate = learner.estimate(batch, np.random.default_rng(0))
+    if estimate.point is None:
+        raise InvalidInputError(f"no estimate could be made of X: {estimate.failure}")
+    return estimate.point

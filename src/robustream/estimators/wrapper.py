@@ -1,0 +1,265 @@
+"""Outlier-robust learning around any scikit-learn estimator whose parameters can be compared between batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import validate_data
+
+from robustream.aggregators import Aggregator, resolve_aggregator
+from robustream.errors import BelowQuorumError, InvalidInputError, UnsupportedEstimatorError
+from robustream.estimators._streaming import (
+    Snapshot,
+    StreamingMixin,
+    check_half_life,
+    check_seed,
+    unchanged_on_error,
+)
+from robustream.learners.adapter import Adapter
+from robustream.learners.parameters import choose_parameters
+from robustream.runs.cutting import check_batch_size, cut_whole, stratified_order
+from robustream.runs.online import Plan, Rows, begin, fold, require_quorum
+from robustream.runs.workers import count_workers
+
+__all__ = ["OutlierRobust"]
+
+
+def _inner_has(name: str) -> Any:
+    return available_if(lambda wrapper: hasattr(wrapper.estimator, name))
+
+
+class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
+    """Fits an estimator to each batch and aggregates its parameters: the paper's ORL around any learner.
+
+    Works for estimators whose fitted attributes mean the same in every batch: linear models and naive Bayes by
+    themselves, others by naming the attributes. Trees, clusterings, neural networks and PCA are refused.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor or classifier
+        It is cloned, never fitted itself.
+    parameters : list of str, default=None
+        The fitted attributes to aggregate; known for linear models and naive Bayes.
+    aggregator : str or Aggregator, default="geometric-median"
+        How the parameters of the batches become one.
+    batch_size : int or "auto", default="auto"
+        Rows in a batch. A classifier's `fit` gives each batch its share of every class.
+    half_life : float, default=None
+        Forget the past: a batch counts half after this many further batches.
+    random_state : int, RandomState or None, default=None
+        Seeds what is random; None is the same as 0.
+    n_jobs : int, default=None
+        Batches that `fit` works on at once; -1 for all cores.
+
+    Attributes
+    ----------
+    estimator_ : the estimator with the aggregated parameters
+    classes_ : array, for classifiers
+    n_samples_seen_, n_batches_seen_ : int
+    batch_report_ : list of BatchRecord
+
+    Examples
+    --------
+    >>> import numpy as np, robustream as rs
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(4000, 2))
+    >>> label = (rows[:, 0] > 0).astype(int)
+    >>> label[:1200] = 1 - label[:1200]                  # the first batches are labelled the wrong way round
+    >>> model = rs.OutlierRobust(LogisticRegression(), batch_size=200).fit(rows, label)
+    >>> round(model.score(rows[1200:], label[1200:]), 2)
+    1.0
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        parameters: Iterable[str] | None = None,
+        aggregator: str | Aggregator = "geometric-median",
+        batch_size: int | str = "auto",
+        half_life: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.parameters = parameters
+        self.aggregator = aggregator
+        self.batch_size = batch_size
+        self.half_life = half_life
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from all rows, cut into batches; a classifier's batches each get their share of every class."""
+        with unchanged_on_error(self):
+            rows, targets = self._validate(X, y, reset=True)
+            plan, outputs = self._plan(targets, None)
+            minimum = plan.learner.minimum_rows(rows.shape[1])
+            cuts = cut_whole(len(rows), minimum, plan.batch_size)
+            if is_classifier(self.estimator):
+                rarest = int(np.unique(targets, return_counts=True)[1].min())
+                order, cuts = stratified_order(targets, min(len(cuts), rarest))
+                rows, targets = rows[order], targets[order]
+            pieces = ((f"batch {k} of fit", Rows(rows[piece], targets[piece])) for k, piece in enumerate(cuts))
+            stream = fold(plan, begin(plan, rows.shape[1], outputs)._replace(rows_seen=len(rows)), pieces)
+            self._refit_alone_if_it_failed(stream.ledger.usable, rows, targets)
+            require_quorum(stream)
+            self._snapshot = Snapshot(plan, stream, type(self).__name__)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from more rows; a classifier needs all `classes` in the first call, as in scikit-learn."""
+        with unchanged_on_error(self):
+            first = "_snapshot" not in self.__dict__
+            rows, targets = self._validate(X, y, reset=first)
+            if first:
+                plan, outputs = self._plan(targets, classes)
+            else:
+                plan, outputs = self._snapshot.plan, self._snapshot.stream.outputs
+                self._check_later_call(plan.learner, targets, outputs, classes)
+            self._feed_rows(plan, rows, targets, outputs)
+        return self
+
+    def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+        classifier = is_classifier(self.estimator)
+        tags = get_tags(self.estimator)
+        rows, targets = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            multi_output=tags.target_tags.multi_output and not classifier,
+            y_numeric=not classifier,
+            reset=reset,
+        )
+        if classifier:
+            check_classification_targets(targets)
+        return rows, targets
+
+    def _plan(self, targets: NDArray[Any], classes: Any) -> tuple[Plan, int]:
+        chosen = choose_parameters(self.estimator, self.parameters)
+        single = targets.ndim == 1
+        known = None
+        if is_classifier(self.estimator):
+            known = unique_labels(targets) if classes is None else unique_labels(np.asarray(classes))
+            unknown = np.setdiff1d(targets, known)
+            if len(unknown):
+                raise InvalidInputError(f"y has classes {unknown.tolist()} that are not in classes={known.tolist()}")
+            if len(known) < 2:
+                raise InvalidInputError(
+                    f"a classifier needs at least 2 classes, got {len(known)} class; in partial_fit name all with "
+                    "classes="
+                )
+        elif not hasattr(self.estimator, "predict"):
+            raise UnsupportedEstimatorError(f"estimator must be a regressor or a classifier, got {self.estimator!r}")
+        plan = Plan(
+            Adapter(clone(self.estimator), chosen, known, single),
+            resolve_aggregator(self.aggregator),
+            check_batch_size(self.batch_size),
+            check_half_life(self.half_life),
+            check_seed(self.random_state),
+            count_workers(self.n_jobs),
+        )
+        return plan, 1 if single else targets.shape[1]
+
+    def _check_later_call(self, learner: Any, targets: NDArray[Any], outputs: int, classes: Any) -> None:
+        known = learner.classes
+        if known is None:
+            single = targets.ndim == 1
+            if single != learner.single_target or (not single and targets.shape[1] != outputs):
+                raise InvalidInputError(f"y has shape {targets.shape}, which differs from that of the first call")
+            return
+        if classes is not None and not np.array_equal(unique_labels(np.asarray(classes)), known):
+            raise InvalidInputError(f"classes={list(classes)} differs from those of the first call, {known.tolist()}")
+        unknown = np.setdiff1d(targets, known)
+        if len(unknown):
+            raise InvalidInputError(f"y has classes {unknown.tolist()} that the first call did not name")
+
+    def _refit_alone_if_it_failed(self, usable: int, rows: NDArray[Any], targets: NDArray[Any]) -> None:
+        """Let the wrapped estimator say itself what is wrong when no batch could be used."""
+        if usable == 0:
+            clone(self.estimator).fit(rows, targets)
+
+    @property
+    def estimator_(self) -> Any:
+        """The wrapped kind of estimator with the aggregated parameters."""
+        snapshot = self._run()
+        adapter = snapshot.plan.learner
+        assert isinstance(adapter, Adapter)
+        stream = snapshot.complete
+        self._require_classes(snapshot)
+        fitted = adapter.rebuild(snapshot.value, stream.columns, stream.outputs)
+        fitted.n_features_in_ = stream.columns
+        return fitted
+
+    def _require_classes(self, snapshot: Snapshot) -> None:
+        """Raise where a class was seen in too few batches for its parameters to be trusted.
+
+        The parameters of a class come from the batches that had it. If those are not more than half of all, a
+        few bad batches could outvote the good ones among them.
+        """
+        space = snapshot.plan.learner.space(snapshot.complete.columns, snapshot.complete.outputs)
+        points = snapshot.plan.aggregator.held_points(snapshot.complete.state)
+        settled = snapshot.value
+        for place, part in enumerate(space.parts):
+            seen = sum(space.express(place, point) is not None for point in points)
+            if settled[place] is None or (points and seen <= 0.5 * len(points)):
+                raise BelowQuorumError(
+                    f"{part.name} was estimated in {seen} of {len(points)} batches, more than half are needed: "
+                    "give larger batches, so that most have every class"
+                )
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """All classes of the wrapped classifier, sorted."""
+        classes = self._run().plan.learner.classes  # type: ignore[attr-defined]
+        if classes is None:
+            raise AttributeError(f"{type(self.estimator).__name__} is no classifier and has no classes_")
+        return np.asarray(classes)
+
+    @_inner_has("predict")
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give what the estimator with the aggregated parameters predicts."""
+        return np.asarray(self.estimator_.predict(self._rows(X)))
+
+    @_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Give the probability of each class."""
+        return np.asarray(self.estimator_.predict_proba(self._rows(X)))
+
+    @_inner_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """Give the logarithm of the probability of each class."""
+        return np.asarray(self.estimator_.predict_log_proba(self._rows(X)))
+
+    @_inner_has("decision_function")
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Give the confidence in each class."""
+        return np.asarray(self.estimator_.decision_function(self._rows(X)))
+
+    @_inner_has("score")
+    def score(self, X: Any, y: Any) -> float:
+        """Give the wrapped estimator's score: accuracy, or the share of variance explained."""
+        return float(self.estimator_.score(self._rows(X), y))
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        self._run()
+        return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags.positive_only = inner.input_tags.positive_only
+        return tags

@@ -1,0 +1,64 @@
+"""Where batches begin and end."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustream.errors import InvalidInputError
+from robustream.sources.arrays import cut
+
+__all__ = ["BatchSize", "check_batch_size", "cut_call", "cut_whole", "stratified_order"]
+
+BatchSize = int | Literal["auto"]
+
+# Large enough that overhead vanishes, small enough that a batch of wide rows stays in memory.
+_COMFORTABLE_ROWS = 10_000
+_FEWEST_BATCHES = 8
+_USUAL_BATCHES = 100
+
+
+def check_batch_size(batch_size: Any) -> BatchSize:
+    """Give the batch size back, or say what is wrong with it."""
+    if isinstance(batch_size, str) and batch_size == "auto":
+        return "auto"
+    if isinstance(batch_size, (int, np.integer)) and not isinstance(batch_size, bool) and batch_size >= 1:
+        return int(batch_size)
+    raise InvalidInputError(f"batch_size must be 'auto' or a whole number of rows >= 1, got {batch_size!r}")
+
+
+def cut_whole(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
+    """Cut all rows of a data set: with 'auto' into one batch, or at least 8 and about 100.
+
+    Fewer than 8 batches can neither outvote a bad one nor show their own spread.
+    """
+    if batch_size != "auto":
+        return cut(n_rows, min(batch_size, n_rows))
+    if n_rows < _FEWEST_BATCHES * minimum:
+        return [slice(0, n_rows)]
+    largest = n_rows // _FEWEST_BATCHES
+    size = max(n_rows // _USUAL_BATCHES, min(5 * minimum, largest))
+    return cut(n_rows, min(size, largest, max(_COMFORTABLE_ROWS, 5 * minimum)))
+
+
+def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
+    """Cut the rows of one call of partial_fit that is large enough to stand alone."""
+    return cut(n_rows, min(n_rows, max(_COMFORTABLE_ROWS, 5 * minimum) if batch_size == "auto" else batch_size))
+
+
+def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.intp], list[slice]]:
+    """Give an order of the rows and cuts of it such that each batch has its share of every class.
+
+    Within a class the rows keep their order, so that a run of bad rows still falls into few batches.
+    """
+    _, inverse = np.unique(labels, return_inverse=True)
+    share = np.empty(len(labels))
+    for label in range(inverse.max() + 1):
+        rows = np.flatnonzero(inverse == label)
+        share[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
+    batch = np.minimum((share * n_batches).astype(int), n_batches - 1)
+    order = np.argsort(batch, kind="stable")
+    borders = np.searchsorted(batch[order], np.arange(n_batches + 1))
+    return order, [slice(int(a), int(b)) for a, b in zip(borders[:-1], borders[1:], strict=True)]

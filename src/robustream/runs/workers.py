@@ -1,0 +1,59 @@
+"""Estimating batches on one or several threads; results come in the order of the batches either way."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from robustream.batch import Batch, Estimate
+from robustream.errors import InvalidInputError
+from robustream.kernels.threads import get_threads, limit_threads
+from robustream.learners import Learner
+
+__all__ = ["count_workers", "estimate_in_order"]
+
+
+def count_workers(n_jobs: Any) -> int:
+    """Read scikit-learn's `n_jobs`: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise InvalidInputError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, get_threads() + 1 + int(n_jobs))
+
+
+def estimate_in_order(
+    learner: Learner, batches: Iterable[Batch], seed: int, workers: int
+) -> Iterator[Estimate]:
+    """Yield the estimate of each batch.
+
+    The kernels and BLAS release the interpreter lock, so that threads suffice. At most twice as many batches as
+    workers are taken ahead, which bounds the memory. Inside a worker the kernels and BLAS use one thread:
+    threads within threads make everything slower.
+    """
+    if workers == 1:
+        yield from (_estimate(learner, batch, seed) for batch in batches)
+        return
+    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[Estimate]] = deque()
+        for batch in batches:
+            waiting.append(pool.submit(_estimate_alone, learner, batch, seed))
+            if len(waiting) >= 2 * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _estimate(learner: Learner, batch: Batch, seed: int) -> Estimate:
+    # The batch's index is the only source of randomness, so that the result does not depend on scheduling.
+    return learner.estimate(batch, np.random.default_rng([seed, batch.index]))
+
+
+def _estimate_alone(learner: Learner, batch: Batch, seed: int) -> Estimate:
+    with limit_threads(1):
+        return _estimate(learner, batch, seed)
