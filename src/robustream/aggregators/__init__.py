@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 AGGREGATORS: dict[str, type[Aggregator]] = {
-    aggregator.name: aggregator
-    for aggregator in (GeometricMedian, OnlineMedian, Mean, CoordinateMedian, TrimmedMean)
+    aggregator.name: aggregator for aggregator in (GeometricMedian, OnlineMedian, Mean, CoordinateMedian, TrimmedMean)
 }
 
 
@@ -35,6 +34,5 @@ def resolve_aggregator(aggregator: str | Aggregator) -> Aggregator:
     if isinstance(aggregator, str) and aggregator in AGGREGATORS:
         return AGGREGATORS[aggregator]()
     raise InvalidInputError(
-        f"aggregator must be one of {sorted(AGGREGATORS)} or an object from robustream.aggregators, "
-        f"got {aggregator!r}"
+        f"aggregator must be one of {sorted(AGGREGATORS)} or an object from robustream.aggregators, got {aggregator!r}"
     )

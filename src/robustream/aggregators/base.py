@@ -37,7 +37,7 @@ class StepInfo(NamedTuple):
 class Assessment(NamedTuple):
     """How an estimate stands to the current value."""
 
-    index: int
+    index: int  # type: ignore[assignment]
     weight: float  # its share of the value, relative to an equal share
     distance: float  # to the value, in units of the typical distance
     rejected: bool

@@ -33,8 +33,7 @@ class _Coordinatewise(Retaining):
         row_size = space.entries(points[:1], slice(0, 1)).size if rows else 1
         step = max(1, _CHUNK // max(1, row_size * len(points)))
         slices = [
-            self.statistic(space.entries(points, slice(start, start + step)), weights)
-            for start in range(0, rows, step)
+            self.statistic(space.entries(points, slice(start, start + step)), weights) for start in range(0, rows, step)
         ]
         entries = np.concatenate(slices) if slices else np.zeros(points[0].shape)
         return Settled(space.from_entries(entries, points[0]), weights / weights.sum())

@@ -34,9 +34,7 @@ class GeometricMedian(Retaining):
 
     def settle(self, space: Space, points: Sequence[Array], weights: Array) -> Settled:
         """Find the median in isometric coordinates and mix the points by their coefficients in it."""
-        _, info = geometric_median(
-            space.coordinates(points), weights, tolerance=self.tolerance, return_info=True
-        )
+        _, info = geometric_median(space.coordinates(points), weights, tolerance=self.tolerance, return_info=True)
         shares = np.asarray(info.coefficients)
         return Settled(space.project(space.mix(points, shares)), shares)
 

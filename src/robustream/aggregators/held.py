@@ -47,7 +47,8 @@ class Budget(NamedTuple):
         """Give how many estimates like this one fit."""
         if self.estimates is not None:
             return self.estimates
-        assert self.size is not None and estimate.point is not None
+        assert self.size is not None
+        assert estimate.point is not None
         point_bytes = sum(part.nbytes for part in estimate.point if part is not None)
         return max(2, self.size // max(1, point_bytes))
 

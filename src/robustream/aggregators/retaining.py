@@ -98,9 +98,7 @@ class Retaining(Aggregator):
         ]
 
 
-def _present(
-    state: Held, place: int, settled: Sequence[Array | None]
-) -> tuple[list[Estimate], list[Array], Array]:
+def _present(state: Held, place: int, settled: Sequence[Array | None]) -> tuple[list[Estimate], list[Array], Array]:
     """Give the estimates that have a part, that part of each, and their weights."""
     estimates: list[Estimate] = []
     points: list[Array] = []

@@ -76,7 +76,7 @@ class StreamingMixin:
             raise NotEnoughRowsError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
             )
-        return snapshot  # type: ignore[no-any-return]
+        return snapshot
 
     def _fit_rows(self, plan: Plan, X: NDArray[Any], y: NDArray[Any] | None, outputs: int) -> None:
         """Learn from all rows at once, cut in their order, and leave nothing waiting."""

@@ -60,7 +60,8 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             point = PrincipalPoint(*_solve(learner, Batch(0, "X", rows)))  # type: ignore[arg-type]
             space = PrincipalModels(rows.shape[1], components)
             signal, noise = space.express(3, point), space.express(4, point)
-            assert signal is not None and noise is not None
+            assert signal is not None
+            assert noise is not None
             spectrum = space.spectrum(point.basis, signal, noise)
             self.mean_ = point.mean
             self.column_scale_ = np.exp(point.log_scale)

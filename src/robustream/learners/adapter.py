@@ -152,4 +152,5 @@ def _from_scale(value: Array, parameter: Parameter) -> Array:
     if parameter.scale == "log":
         return np.exp(value)
     total = np.logaddexp.reduce(value, axis=0)
-    return np.exp(value - total) if parameter.scale == "probability" else value - total
+    normalised: Array = value - total
+    return np.exp(normalised) if parameter.scale == "probability" else normalised

@@ -9,7 +9,6 @@ line in `robustream.learners`, and the checks in `robustream.testing` then find 
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple, final
 
@@ -58,9 +57,9 @@ class Learner(ABC):
     def estimate(self, batch: Batch, rng: np.random.Generator) -> Estimate:
         """Give the estimate, or the reason why there is none."""
         try:
-            # Overflow in a garbage batch is no news to the user: the result is judged below.
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
+            # Overflow in a garbage batch is no news to the user: the result is judged below. (Warnings are not
+            # caught: that would change the filters of the whole process, and learners run in threads.)
+            with np.errstate(all="ignore"):
                 point = self.solve(batch, rng)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error))

@@ -95,4 +95,4 @@ class ClassicalRegression(Learner):
 
 def _mean(rows: Array) -> Array:
     """Give the column means, summed in double precision."""
-    return rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    return np.asarray(rows.mean(axis=0, dtype=np.float64), dtype=rows.dtype)

@@ -34,16 +34,12 @@ def median_scale(rows: Array, center: Array) -> Array:
 def principal_point(mean: Array, log_scale: Array, covariance: Array, n_components: int) -> PrincipalPoint:
     """Give the estimate that a covariance matrix amounts to."""
     columns = covariance.shape[0]
-    values, vectors = linalg.eigh(
-        covariance, subset_by_index=(columns - n_components, columns - 1), check_finite=True
-    )
+    values, vectors = linalg.eigh(covariance, subset_by_index=(columns - n_components, columns - 1), check_finite=True)
     basis = fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
     return PrincipalPoint(mean, log_scale, basis, values[::-1].copy(), np.asarray(np.trace(covariance)))
 
 
-def principal_point_of_rows(
-    mean: Array, log_scale: Array, centered: Array, n_components: int
-) -> PrincipalPoint:
+def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_components: int) -> PrincipalPoint:
     """Give the estimate from centred rows: by the smaller of the two Gram matrices' decompositions."""
     rows, columns = centered.shape
     freedom = max(1, rows - 1)
@@ -97,7 +93,7 @@ def least_squares(centered: Array, targets: Array, alpha: float, *, want_influen
 def _by_decomposition(
     unit: Array, targets: Array, penalty: Array, want_influence: bool
 ) -> tuple[Array, Array | None, float]:
-    rows, columns = unit.shape
+    rows = unit.shape[0]
     matrix = unit.astype(np.float64)
     if penalty.any():
         matrix = np.vstack([matrix, np.diag(np.sqrt(penalty))])

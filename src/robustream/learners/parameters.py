@@ -75,15 +75,11 @@ def choose_parameters(estimator: Any, names: Iterable[str] | None) -> tuple[Para
     """
     kind = type(estimator)
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
-        raise UnsupportedEstimatorError(
-            f"estimator must be an instance of a scikit-learn estimator, got {estimator!r}"
-        )
+        raise UnsupportedEstimatorError(f"estimator must be an instance of a scikit-learn estimator, got {estimator!r}")
     bases = [base.__name__ for base in kind.__mro__]
     for base in bases:
         if base in _REFUSED:
-            raise UnsupportedEstimatorError(
-                f"{kind.__name__} cannot be aggregated over batches: {_REFUSED[base]}"
-            )
+            raise UnsupportedEstimatorError(f"{kind.__name__} cannot be aggregated over batches: {_REFUSED[base]}")
     known = next((_KNOWN[base] for base in bases if base in _KNOWN), None)
     if names is None:
         if known is None:
@@ -94,8 +90,6 @@ def choose_parameters(estimator: Any, names: Iterable[str] | None) -> tuple[Para
         return known
     chosen = [names] if isinstance(names, str) else list(names)
     if not chosen or not all(isinstance(name, str) and name.endswith("_") for name in chosen):
-        raise InvalidInputError(
-            f"parameters must name fitted attributes (they end with an underscore), got {names!r}"
-        )
+        raise InvalidInputError(f"parameters must name fitted attributes (they end with an underscore), got {names!r}")
     by_name = {parameter.name: parameter for parameter in known or ()}
     return tuple(by_name.get(name, Parameter(name, "above two")) for name in chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -61,4 +62,4 @@ def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.i
     batch = np.minimum((share * n_batches).astype(int), n_batches - 1)
     order = np.argsort(batch, kind="stable")
     borders = np.searchsorted(batch[order], np.arange(n_batches + 1))
-    return order, [slice(int(a), int(b)) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+    return order, [slice(int(a), int(b)) for a, b in pairwise(borders)]

@@ -24,7 +24,18 @@ from robustream.runs.ledger import Ledger
 from robustream.runs.workers import estimate_in_order
 from robustream.spaces import Array
 
-__all__ = ["Plan", "Rows", "Stream", "begin", "feed", "fold", "fold_cuts", "require_quorum", "settle", "with_pending"]
+__all__ = [
+    "Plan",
+    "Rows",
+    "Stream",
+    "begin",
+    "feed",
+    "fold",
+    "fold_cuts",
+    "require_quorum",
+    "settle",
+    "with_pending",
+]
 
 
 class Plan(NamedTuple):
@@ -83,9 +94,7 @@ def feed(plan: Plan, stream: Stream, X: NDArray[Any], y: NDArray[Any] | None) ->
     return fold(plan, after._replace(pending=()), [(label, joined)])
 
 
-def fold_cuts(
-    plan: Plan, stream: Stream, X: NDArray[Any], y: NDArray[Any] | None, cuts: Sequence[slice]
-) -> Stream:
+def fold_cuts(plan: Plan, stream: Stream, X: NDArray[Any], y: NDArray[Any] | None, cuts: Sequence[slice]) -> Stream:
     """Take rows in, cut into batches as told."""
     first_row = stream.rows_seen
     after = stream._replace(rows_seen=first_row + len(X))
@@ -94,9 +103,7 @@ def fold_cuts(
 
 def fold(plan: Plan, stream: Stream, pieces: Iterable[tuple[str, Rows]]) -> Stream:
     """Estimate each piece as a batch and step the aggregator, in order."""
-    batches = (
-        Batch(index, label, rows.X, rows.y) for index, (label, rows) in enumerate(pieces, stream.next_index)
-    )
+    batches = (Batch(index, label, rows.X, rows.y) for index, (label, rows) in enumerate(pieces, stream.next_index))
     for estimate in estimate_in_order(plan.learner, batches, plan.seed, plan.workers):
         stream = _step(plan, stream, estimate)
     return stream

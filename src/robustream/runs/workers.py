@@ -27,9 +27,7 @@ def count_workers(n_jobs: Any) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, get_threads() + 1 + int(n_jobs))
 
 
-def estimate_in_order(
-    learner: Learner, batches: Iterable[Batch], seed: int, workers: int
-) -> Iterator[Estimate]:
+def estimate_in_order(learner: Learner, batches: Iterable[Batch], seed: int, workers: int) -> Iterator[Estimate]:
     """Yield the estimate of each batch.
 
     The kernels and BLAS release the interpreter lock, so that threads suffice. At most twice as many batches as

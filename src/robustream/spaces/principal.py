@@ -80,7 +80,10 @@ class PrincipalModels(ProductSpace):
         variance = np.maximum(values[::-1], 0.0) + noise_variance
         total = float(variance.sum()) + (self.columns - self.components) * noise_variance
         return Spectrum(
-            np.ascontiguousarray(directions.T), variance.astype(basis.dtype, copy=False), noise_variance, total
+            np.ascontiguousarray(directions.T),
+            variance.astype(basis.dtype, copy=False),
+            noise_variance,
+            total,
         )
 
 
