@@ -77,10 +77,11 @@ class ClassicalRegression(Learner):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
         assert batch.y is not None
         rows, columns = batch.X.shape
-        x_center, y_center = np.zeros(columns, batch.X.dtype), np.zeros(batch.y.shape[1], batch.X.dtype)
+        targets = batch.y.reshape(rows, -1)
+        x_center, y_center = np.zeros(columns, batch.X.dtype), np.zeros(targets.shape[1], batch.X.dtype)
         if self.problem.fit_intercept:
-            x_center, y_center = _mean(batch.X), _mean(batch.y)
-        centered, targets = batch.X - x_center, batch.y - y_center
+            x_center, y_center = _mean(batch.X), _mean(targets)
+        centered, targets = batch.X - x_center, targets - y_center
         want_influence = batch.index < BATCHES_FOR_SPREAD
         fit = least_squares(centered, targets, self.problem.alpha, want_influence=want_influence)
         residuals = targets - centered @ fit.coef.T

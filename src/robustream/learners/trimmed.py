@@ -106,7 +106,7 @@ class TrimmedProducts(Learner):
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
         assert batch.y is not None
-        rows, targets = batch.X, batch.y
+        rows, targets = batch.X, batch.y.reshape(batch.rows, -1)
         x_center = np.zeros(rows.shape[1], rows.dtype)
         unit = np.ones_like(x_center)
         if self.center:
@@ -120,7 +120,7 @@ class TrimmedProducts(Learner):
             rows = rows / unit
         standard_coef = trimmed_cross(rows, targets, self.trim).T / (1.0 + self.problem.alpha)
         coef = np.asarray(standard_coef / unit, dtype=rows.dtype)
-        residuals = batch.y - (batch.X - x_center) @ coef.T
+        residuals = batch.y.reshape(batch.rows, -1) - (batch.X - x_center) @ coef.T
         y_center = np.zeros(targets.shape[1], rows.dtype)
         if self.problem.fit_intercept:
             y_center = np.median(residuals, axis=0).astype(rows.dtype)
