@@ -1,6 +1,6 @@
 """Robust PCA and linear regression over streams in which many rows, and whole batches, may be garbage."""
 
-from robustream import aggregators, learners, sources
+from robustream import aggregators, errors, learners, sources
 from robustream.batch import BatchRecord
 from robustream.estimators import (
     OutlierRobust,
@@ -22,6 +22,7 @@ __all__ = [
     "TrimmedPCA",
     "TrimmedRegressor",
     "aggregators",
+    "errors",
     "geometric_median",
     "learners",
     "sources",

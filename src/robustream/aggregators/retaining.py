@@ -74,7 +74,8 @@ class Retaining(Aggregator):
                 settled.append(given[place])
                 continue
             _, points, weights = _present(state, place, settled)
-            settled.append(self.settle(part.space, points, weights).value if points else None)
+            value = self.settle(part.space, points, weights).value if points else None
+            settled.append(None if value is None else state.space.restore(place, value, settled))
         return tuple(settled)
 
     def assess(self, state: Held) -> list[Assessment]:

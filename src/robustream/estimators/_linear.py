@@ -52,7 +52,8 @@ def validate_targets(
     if targets.ndim > 2:
         raise InvalidInputError(f"y must have one or two dimensions, got {targets.ndim}")
     # Targets that float32 cannot hold would turn into infinity without a word.
-    converted = targets.astype(rows.dtype, copy=False)
+    with np.errstate(over="ignore"):
+        converted = targets.astype(rows.dtype, copy=False)
     if not np.isfinite(converted).all():
         raise InvalidInputError(f"y has values too large for the type of X ({rows.dtype})")
     return rows, converted[:, None] if single else converted, single

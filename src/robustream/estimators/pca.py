@@ -133,12 +133,12 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
     @property
     def mean_(self) -> Array:
         """The robust centre of the rows."""
-        return _present(self._run().value[0])
+        return _present(self._run().value[1])
 
     @property
     def column_scale_(self) -> Array:
         """The scale that each column is divided by: ones unless `standardize`."""
-        return np.asarray(np.exp(_present(self._run().value[1])))
+        return np.asarray(np.exp(_present(self._run().value[0])))
 
     @property
     def components_(self) -> Array:

@@ -17,6 +17,12 @@ __all__ = ["LeastSquares", "least_squares", "median_scale", "principal_point", "
 NORMAL_MAD = 1.482602218505602
 
 
+def require_finite(array: Array) -> None:
+    """Raise where sums of squares have overflowed: the values of the batch are too large to be of use."""
+    if not np.isfinite(array).all():
+        raise ArithmeticError("its values are so large that their products are not finite")
+
+
 def median_scale(rows: Array, center: Array) -> Array:
     """Give the median absolute deviation of each column, as a standard deviation; never 0.
 
@@ -34,7 +40,8 @@ def median_scale(rows: Array, center: Array) -> Array:
 def principal_point(mean: Array, log_scale: Array, covariance: Array, n_components: int) -> PrincipalPoint:
     """Give the estimate that a covariance matrix amounts to."""
     columns = covariance.shape[0]
-    values, vectors = linalg.eigh(covariance, subset_by_index=(columns - n_components, columns - 1), check_finite=True)
+    require_finite(covariance)
+    values, vectors = linalg.eigh(covariance, subset_by_index=(columns - n_components, columns - 1))
     basis = fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
     return PrincipalPoint(mean, log_scale, basis, values[::-1].copy(), np.asarray(np.trace(covariance)))
 
@@ -45,6 +52,7 @@ def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_co
     freedom = max(1, rows - 1)
     if rows >= columns:
         return principal_point(mean, log_scale, centered.T @ centered / freedom, n_components)
+    require_finite(centered)
     _, singular, transposed = linalg.svd(centered, full_matrices=rows < n_components)
     eigenvalues = np.zeros(n_components, dtype=centered.dtype)
     kept = min(n_components, singular.size)
@@ -76,6 +84,7 @@ def least_squares(centered: Array, targets: Array, alpha: float, *, want_influen
     # In unit columns the penalty differs from column to column.
     penalty = alpha * rows / np.square(length.astype(np.float64))
     gram = unit.T @ unit
+    require_finite(gram)
     values, vectors = linalg.eigh(gram.astype(np.float64) + np.diag(penalty))
     if rows > columns and values[0] > values[-1] * np.sqrt(np.finfo(centered.dtype).eps):
         inverse = (vectors / values) @ vectors.T

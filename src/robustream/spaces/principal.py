@@ -38,7 +38,7 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True)
 class PrincipalModels(ProductSpace):
-    """Mean, column scales, subspace, variance above the noise within it, and noise variance.
+    """Column scales, mean, subspace, variance above the noise within it, and noise variance.
 
     A batch's covariance is modelled as noise * I + U (L - noise) U'. The second term is a low-rank matrix that
     can be compared and mixed between batches whose bases differ; eigenvalues one by one cannot.
@@ -50,8 +50,8 @@ class PrincipalModels(ProductSpace):
     @property
     def parts(self) -> tuple[Part, ...]:
         return (
-            Part("mean", Euclidean((self.columns,))),
             Part("log column scale", Euclidean((self.columns,))),
+            Part("mean", Euclidean((self.columns,))),
             Part("subspace", Subspace(self.columns, self.components)),
             Part("signal variance", LowRank(self.columns, self.components)),
             Part("noise variance", Euclidean(())),
@@ -64,12 +64,17 @@ class PrincipalModels(ProductSpace):
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         principal = PrincipalPoint(*point)  # type: ignore[arg-type]
         if part < 3:
-            return principal[part]
+            value = (principal.log_scale, principal.mean, principal.basis)[part]
+            # Means are compared in the settled units of the columns.
+            return value / _scale(settled) if part == 1 else value
         noise = _noise_variance(principal, self.columns, self.components)
         if part == 4:
             return np.asarray(noise, dtype=principal.basis.dtype)
         above = np.sqrt(np.maximum(principal.eigenvalues - noise, 0.0))
         return principal.basis * above.astype(principal.basis.dtype)
+
+    def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
+        return value * _scale(settled) if part == 1 else value
 
     def spectrum(self, basis: Array, signal: Array, noise: Array) -> Spectrum:
         """Turn the settled subspace into directions, ordered by the settled variance along them."""
@@ -85,6 +90,11 @@ class PrincipalModels(ProductSpace):
             noise_variance,
             total,
         )
+
+
+def _scale(settled: Sequence[Array | None] | None) -> Array:
+    known = settled[0] if settled else None
+    return np.ones(()) if known is None else np.exp(known)
 
 
 def _noise_variance(point: PrincipalPoint, columns: int, components: int) -> float:

@@ -1,8 +1,9 @@
 """Products of spaces: an estimate often has several parts that are compared each in its own units.
 
 Parts are settled one after another. A part may be *expressed* in the light of those settled before it: the level
-of a regression line, for instance, is only meaningful for a given slope. `express` with nothing settled gives
-the part as the batch alone sees it.
+of a regression line, for instance, is only meaningful for a given slope, and a mean is compared in units of the
+column scales. `restore` undoes such a change of units. `express` with nothing settled gives the part as the batch
+alone sees it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ class ProductSpace(ABC):
     @abstractmethod
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         """Read one part off a point, given the values of the parts before it; None if the point lacks it."""
+
+    def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
+        """Turn the value of a part, as expressed in the light of those before it, into the part itself."""
+        return value
 
     def why_not(self, point: Point) -> str | None:
         """Give the reason why a tuple of arrays is no point of this space, or None if it is one."""

@@ -1,0 +1,164 @@
+"""Bad input gets a clear error that names the argument, before anything changes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import Ridge
+
+import robustream as rs
+
+ROWS = np.random.default_rng(0).normal(size=(60, 4))
+TARGET = ROWS @ [1.0, 2.0, 3.0, 4.0]
+
+MODELS = {
+    "pca": lambda **options: rs.OutlierRobustPCA(2, **options),
+    "regression": lambda **options: rs.OutlierRobustRegressor(**options),
+    "wrapper": lambda **options: rs.OutlierRobust(Ridge(), **options),
+}
+ALONE = {"trimmed-pca": lambda: rs.TrimmedPCA(2), "trimmed-regression": lambda: rs.TrimmedRegressor()}
+
+
+def spoiled(value):
+    rows = ROWS.copy()
+    rows[3, 2] = value
+    return rows
+
+
+BAD_ROWS = {
+    "nan": (spoiled(np.nan), "NaN"),
+    "infinity": (spoiled(np.inf), "infinity"),
+    "no rows": (ROWS[:0], "0 sample"),
+    "no columns": (ROWS[:, :0], "0 feature"),
+    "one dimension": (ROWS[:, 0], "2D array"),
+    "three dimensions": (ROWS[None], "dim 3|3D|ndim=3|dimension|array with dim"),
+    "strings": (ROWS.astype(str).astype(object) + "x", "could not convert|string"),
+    "complex": (ROWS + 1j, "[Cc]omplex"),
+    "sparse": (sparse.csr_matrix(ROWS), "[Ss]parse"),
+    "another number of columns": (ROWS[:, :3], "3 features|3 columns"),
+}
+
+
+def arguments(name, rows):
+    return (rows,) if "pca" in name else (rows, TARGET)
+
+
+def state_of(model):
+    return pickle.dumps({key: value for key, value in sorted(model.__dict__.items()) if key != "_snapshot"})
+
+
+@pytest.mark.parametrize("kind", sorted(BAD_ROWS))
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_rejected_partial_fit_leaves_the_model_as_it_was(name, kind):
+    rows, message = BAD_ROWS[kind]
+    model = MODELS[name]().partial_fit(*arguments(name, ROWS))
+    snapshot, before = model._snapshot, state_of(model)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.partial_fit(*arguments(name, rows))
+    assert model._snapshot is snapshot
+    assert state_of(model) == before
+
+
+@pytest.mark.parametrize("kind", sorted(set(BAD_ROWS) - {"another number of columns"}))
+@pytest.mark.parametrize("name", sorted(MODELS | ALONE))
+def test_a_rejected_first_call_leaves_the_model_unfitted(name, kind):
+    rows, message = BAD_ROWS[kind]
+    model = (MODELS | ALONE)[name]()
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(*arguments(name, rows))
+    assert not hasattr(model, "n_features_in_")
+    assert not hasattr(model, "_snapshot")
+
+
+@pytest.mark.parametrize("name", ["regression", "wrapper"])
+def test_bad_targets(name):
+    model = MODELS[name]().partial_fit(ROWS, TARGET)
+    before = copy.copy(model.__dict__)
+    for target, message in [
+        (np.where(np.arange(60) == 3, np.nan, TARGET), "NaN"),
+        (TARGET[:50], "inconsistent|60"),
+        (np.column_stack([TARGET, TARGET]), "outputs|shape"),
+        (TARGET.astype(object) + 1j, "complex|[Cc]omplex"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.partial_fit(ROWS, target)
+        assert model.__dict__ == before
+
+
+def test_targets_too_large_for_float32_are_refused():
+    with pytest.raises(ValueError, match="y has values too large"):
+        rs.OutlierRobustRegressor().fit(ROWS.astype(np.float32), TARGET * 1e60)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 5}, "n_components .* from 1 to .*4"),
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 1.5}, "n_components"),
+        ({"n_components": "two"}, "n_components"),
+        ({"learner": "magic"}, "learner must be one of"),
+        ({"aggregator": "magic"}, "aggregator must be one of"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 1}, "batch_size"),
+        ({"half_life": -1}, "half_life"),
+        ({"half_life": "long"}, "half_life"),
+        ({"half_life": 3, "aggregator": "online-median"}, "half_life"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"random_state": -3}, "random_state"),
+        ({"device": "cuda"}, "device"),
+    ],
+)
+def test_bad_settings_of_pca(options, message):
+    with pytest.raises(ValueError, match=message):
+        rs.OutlierRobustPCA(**options).fit(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": -1}, "alpha"),
+        ({"alpha": np.nan}, "alpha"),
+        ({"learner": 3}, "learner"),
+        ({"device": "tpu"}, "device"),
+    ],
+)
+def test_bad_settings_of_regression(options, message):
+    with pytest.raises(ValueError, match=message):
+        rs.OutlierRobustRegressor(**options).fit(ROWS, TARGET)
+
+
+@pytest.mark.parametrize("trim", [-0.1, 1.0, 1.5, np.nan, "half"])
+def test_bad_trims(trim):
+    with pytest.raises(ValueError, match="trim"):
+        rs.TrimmedPCA(2, trim=trim).fit(ROWS)
+    with pytest.raises(ValueError, match="trim"):
+        rs.TrimmedRegressor(trim=trim).fit(ROWS, TARGET)
+
+
+def test_too_few_rows():
+    with pytest.raises(ValueError, match="at least 3 rows"):
+        rs.OutlierRobustPCA(2).fit(ROWS[:2])
+    with pytest.raises(ValueError, match="minimum of 2"):
+        rs.OutlierRobustRegressor().fit(ROWS[:1], TARGET[:1])
+
+
+def test_garbage_in_most_batches_fails_loudly_and_names_them():
+    rows = ROWS.copy()
+    rows[:40] = 1e300  # finite, but its squares are not
+    with pytest.raises(rs.errors.BelowQuorumError, match=r"2 of 6 batches.*rows 0-9"):
+        rs.OutlierRobustPCA(1, batch_size=10).fit(rows)
+
+
+def test_garbage_in_some_batches_is_recorded():
+    rows = np.tile(ROWS, (5, 1))
+    rows[:40] = 1e300
+    model = rs.OutlierRobustPCA(1, batch_size=20).fit(rows)
+    verdicts = [record.verdict for record in model.batch_report_]
+    assert verdicts == ["failed", "failed"] + ["kept"] * 13
+    assert "finite" in model.batch_report_[0].reason
+    assert model.n_batches_seen_ == 15

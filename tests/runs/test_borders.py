@@ -1,0 +1,146 @@
+"""Where batches begin and end: a call of partial_fit is a border."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import robustream as rs
+from robustream.errors import InvalidInputError, NotEnoughRowsError
+from robustream.runs.cutting import check_batch_size, cut_call, cut_whole, stratified_order
+from robustream.runs.workers import count_workers
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**5))
+def test_auto_gives_one_batch_or_at_least_eight(rows, minimum):
+    cuts = cut_whole(rows, minimum, "auto")
+    assert cuts[0].start == 0
+    assert cuts[-1].stop == rows
+    assert all(first.stop == second.start for first, second in pairwise(cuts))
+    assert len(cuts) == 1 or len(cuts) >= 8
+    if len(cuts) > 1:
+        assert min(piece.stop - piece.start for piece in cuts) >= 0.75 * minimum
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**5), st.one_of(st.just("auto"), st.integers(1, 10**6)))
+@settings(max_examples=60)
+def test_a_call_is_cut_without_loss(rows, minimum, batch_size):
+    cuts = cut_call(rows, minimum, batch_size)
+    assert sum(piece.stop - piece.start for piece in cuts) == rows
+
+
+def test_the_papers_size_gives_the_papers_batches():
+    assert len(cut_whole(1_000_000, 500, "auto")) == 100
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "all", None, True])
+def test_bad_batch_sizes_are_refused(wrong):
+    with pytest.raises(InvalidInputError, match="batch_size"):
+        check_batch_size(wrong)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=200), st.integers(1, 10))
+def test_stratified_batches_have_their_share_of_every_class(labels, batches):
+    labels = np.array(labels)
+    order, cuts = stratified_order(labels, batches)
+    assert sorted(order) == list(range(len(labels)))
+    for label in np.unique(labels):
+        counts = [int((labels[order[piece]] == label).sum()) for piece in cuts]
+        assert max(counts) - min(counts) <= 1
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).normal(size=(400, 3)) * [3.0, 2.0, 1.0]
+
+
+def indices(model):
+    return [(record.rows, record.verdict) for record in model.batch_report_]
+
+
+def test_a_large_call_is_a_batch_and_small_calls_wait_for_one_another(rows):
+    model = rs.OutlierRobustPCA(1)  # needs 20 rows for a batch
+    model.partial_fit(rows[:8])
+    assert model.n_batches_seen_ == 0
+    model.partial_fit(rows[8:108])
+    assert model.n_batches_seen_ == 1
+    assert model._snapshot.stream.pending_rows == 8
+    model.partial_fit(rows[108:116])
+    assert model.n_batches_seen_ == 1
+    model.partial_fit(rows[116:124])
+    assert model.n_batches_seen_ == 2
+    assert model._snapshot.stream.pending_rows == 0
+    assert model.n_samples_seen_ == 124
+    assert indices(model) == [(100, "kept"), (24, "kept")]
+
+
+def test_waiting_rows_count_when_an_attribute_is_read_and_are_not_stored(rows):
+    def fed(*stops):
+        model = rs.OutlierRobustPCA(1, aggregator="mean")
+        for start, stop in pairwise((0, *stops)):
+            model.partial_fit(rows[start:stop])
+        return model
+
+    model = fed(100, 110)
+    assert model.n_batches_seen_ == 1
+    # Ten of the twenty rows that make a batch here: half of a batch's weight.
+    expected = (rows[:100].mean(axis=0) + 0.5 * rows[100:110].mean(axis=0)) / 1.5
+    np.testing.assert_allclose(model.mean_, expected)
+    assert [record.rows for record in model.batch_report_] == [100, 10]
+    assert "waiting" in model.batch_report_[1].label
+    # Reading must not change what comes next.
+    model.partial_fit(rows[110:120])
+    np.testing.assert_array_equal(model.components_, fed(100, 110, 120).components_)
+
+
+def test_too_few_rows_say_how_many_are_missing(rows):
+    model = rs.OutlierRobustPCA(2).partial_fit(rows[:1])
+    with pytest.raises(NotEnoughRowsError, match="2 more"):
+        model.components_  # noqa: B018
+    assert not hasattr(model, "components_")
+    model.partial_fit(rows[1:3])
+    assert model.components_.shape == (2, 3)
+
+
+def test_waiting_rows_are_copied(rows):
+    buffer = rows[:10].copy()
+    model = rs.OutlierRobustPCA(1).partial_fit(buffer)
+    before = model.mean_.copy()
+    buffer[:] = 1e9
+    model.partial_fit(rows[10:12])
+    assert np.abs(model.mean_ - before).max() < 10
+
+
+def test_a_bad_call_does_not_spoil_its_neighbours(rows):
+    good = rs.OutlierRobustPCA(1)
+    for start in range(0, 400, 40):
+        good.partial_fit(rows[start : start + 40])
+    dirty = rs.OutlierRobustPCA(1)
+    for start in range(0, 400, 40):
+        dirty.partial_fit(rows[start : start + 40])
+        if start % 120 == 0:
+            dirty.partial_fit(np.random.default_rng(start).normal(size=(30, 3)) * [1, 1, 1000])
+    assert np.abs(dirty.components_[0] @ good.components_[0]) > 0.98
+
+
+def test_a_long_call_is_cut(rows):
+    model = rs.OutlierRobustPCA(1, batch_size=50).partial_fit(rows)
+    assert model.n_batches_seen_ == 8
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_any_number_of_workers_gives_the_same_bits(rows, n_jobs):
+    one = rs.OutlierRobustPCA(2, batch_size=40).fit(rows)
+    many = rs.OutlierRobustPCA(2, batch_size=40, n_jobs=n_jobs).fit(rows)
+    np.testing.assert_array_equal(one.components_, many.components_)
+    assert one.batch_report_ == many.batch_report_
+
+
+@pytest.mark.parametrize("wrong", [0, 1.5, "all", True])
+def test_bad_numbers_of_workers_are_refused(wrong):
+    with pytest.raises(InvalidInputError, match="n_jobs"):
+        count_workers(wrong)
