@@ -8,7 +8,7 @@ from math import floor
 from typing import ClassVar
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from robustream.aggregators.retaining import Retaining, Settled
 from robustream.errors import InvalidInputError
@@ -97,6 +97,6 @@ class TrimmedMean(_Coordinatewise):
         """Give the asymptotic variance of the trimmed mean for normal estimates."""
         if self.trim == 0:
             return 1.0
-        cut = norm.ppf(1 - self.trim)
-        inside = (1 - 2 * self.trim) - 2 * cut * norm.pdf(cut)
+        cut = float(ndtri(1 - self.trim))
+        inside = (1 - 2 * self.trim) - 2 * cut * np.exp(-(cut**2) / 2) / np.sqrt(2 * np.pi)
         return float((inside + 2 * self.trim * cut**2) / (1 - 2 * self.trim) ** 2)

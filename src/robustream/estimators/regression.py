@@ -73,7 +73,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(size=(4000, 2))
     >>> target = rows @ [1.0, 2.0] + 3 + rng.normal(size=4000)
-    >>> target[:1500] = rows[:1500] @ [-50.0, 0.0]      # more than a third is garbage, in one run
+    >>> target[:1000] = rows[:1000] @ [-50.0, 0.0]      # a quarter is garbage, in one run
     >>> model = rs.OutlierRobustRegressor(batch_size=100).fit(rows, target)
     >>> model.coef_.round(1), round(float(model.intercept_), 1)
     (array([1., 2.]), 3.0)

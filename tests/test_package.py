@@ -1,0 +1,60 @@
+"""The package as a whole: what it exports, what it imports, what its examples print."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robustream
+
+MODULES = sorted(module.name for module in pkgutil.walk_packages(robustream.__path__, "robustream."))
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("name", ["robustream", *(name for name in MODULES if not name.endswith("__main__"))])
+def test_examples_in_docstrings_print_what_they_say(name):
+    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))])
+def test_examples_in_pages_print_what_they_say(page):
+    results = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert results.failed == 0
+
+
+CONTRACT = """
+trimmed_inner trimmed_covariance trimmed_cross geometric_median TrimmedPCA TrimmedRegressor OutlierRobustPCA
+OutlierRobustRegressor OutlierRobust learners aggregators
+"""
+
+
+def test_the_contract_is_exported():
+    assert set(CONTRACT.split()) <= set(robustream.__all__) <= set(dir(robustream))
+
+
+def loaded_by(package):
+    code = f"import sys, {package}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_loads_nothing_optional_or_slow():
+    """Optional dependencies stay optional, and the compiler is loaded when first needed."""
+    forbidden = {"dask", "pyspark", "cupy", "torch", "matplotlib", "pandas", "pyarrow", "numba", "typer", "rich"}
+    # scikit-learn itself loads pandas where that is installed.
+    assert not forbidden & (loaded_by("robustream") - loaded_by("sklearn"))
+
+
+def test_the_version_is_that_of_the_distribution():
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        assert version("robustream") == robustream.__version__
+    except PackageNotFoundError:
+        pytest.skip("robustream runs from a source tree that was not installed")
