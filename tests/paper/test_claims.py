@@ -60,8 +60,11 @@ def test_pca_with_forty_percent_colluding_batches():
 
 
 def test_the_filter_needs_the_right_constant():
-    """A sweep of c_a: too small never settles, too large stops short; in between it comes near the exact median."""
-    constants = [1e-4, 1e-2, 0.3, 3.0, 100.0]
+    """A sweep of c_a: too small never settles, too large stops short; the best lies between.
+
+    Even the best stays well behind the exact median of the same estimates, which needs no constant.
+    """
+    constants = [1e-4, 1e-2, 0.3, 1.0, 3.0, 100.0]
     errors = {constant: [] for constant in constants}
     exact = []
     for seed in SEEDS:
@@ -76,9 +79,9 @@ def test_the_filter_needs_the_right_constant():
     rms = {constant: root_mean_square(value) for constant, value in errors.items()}
     best = min(rms, key=rms.get)
     assert best not in (constants[0], constants[-1])
-    assert rms[best] < 1.3 * root_mean_square(exact)
-    assert rms[constants[0]] > 2 * rms[best]
-    assert rms[constants[-1]] > 1.5 * rms[best]
+    assert rms[best] < 0.3
+    assert min(rms[constants[0]], rms[constants[-1]]) > 0.9
+    assert root_mean_square(exact) < 0.3 * rms[best]
 
 
 def test_orl_pca_is_the_trimmed_learner_under_the_online_median():

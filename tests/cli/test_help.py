@@ -1,0 +1,53 @@
+"""Help, version and mistakes, as a user meets them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = [(), ("demo",), ("bench",), ("bench", "kernels")]
+
+
+def robustream(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "robustream", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **environment},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "robustream")
+def test_help_fits_a_screen_and_has_an_example(command):
+    finished = robustream(*command, "--help")
+    assert finished.returncode == 0, finished.stderr
+    assert "Example: robustream" in finished.stdout
+    assert len(finished.stdout.splitlines()) <= 24
+    assert "\x1b" not in finished.stdout
+
+
+def test_version():
+    import robustream as package
+
+    finished = robustream("--version")
+    assert finished.returncode == 0
+    assert finished.stdout.strip() == f"robustream {package.__version__}"
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("bench", "kernels", "--threads", "0")])
+def test_mistakes_exit_with_2_and_a_message(arguments):
+    finished = robustream(*arguments)
+    assert finished.returncode == 2
+    assert arguments[-1] in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_the_command_line_loads_its_work_only_when_it_runs():
+    code = "import sys, robustream.cli; print([name for name in sys.modules if name.startswith('robustream.bench')])"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.strip() == "[]"
