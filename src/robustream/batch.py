@@ -22,7 +22,7 @@ class Batch(NamedTuple):
     result does not depend on who works on the batch, or when.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]
     label: str
     X: NDArray[Any]
     y: NDArray[Any] | None = None
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
     run (below 1 for a batch that is still incomplete) and is the only number that aggregators weigh with.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]
     label: str
     rows: int
     point: Point | None
@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
 class BatchRecord(NamedTuple):
     """One line of `batch_report_`: what became of a batch, as of now."""
 
-    index: int
+    index: int  # type: ignore[assignment]
     label: str
     rows: int
     verdict: Verdict

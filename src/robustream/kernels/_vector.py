@@ -24,12 +24,10 @@ GROUP_BYTES = VECTOR_BYTES * VECTORS
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function) -> Function:
-    """Compile a function without the GIL and keep the machine code on disk where there is a place for it."""
-    try:
-        return cast(Function, numba.njit(nogil=True, cache=False)(function))
-    except RuntimeError:  # no folder can be written: compile anew in each process
-        return cast(Function, numba.njit(nogil=True)(function))
+def compiled(function: Function, signature: Any = None) -> Function:
+    if signature is None:
+        return cast(Function, numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    return cast(Function, numba.njit(signature, nogil=True, cache=True)(function))
 
 
 def _typed_intrinsic(function: Function) -> Function:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kept_count", "trimmed_covariance", "trimmed_cross", "trimmed_inner"]
+__all__ = ["kept_count", "kept_sum", "trimmed_covariance", "trimmed_cross", "trimmed_inner"]
 
 Floats = NDArray[np.floating]
 
@@ -20,9 +20,8 @@ def kept_count(n_rows: int, trim: float) -> int:
     return max(1, n_rows - int(np.floor(trim * n_rows)))
 
 
-def trimmed_inner(x: Floats, y: Floats, trim: float) -> float:
-    """Sum the kept products of two vectors."""
-    kept = kept_count(x.shape[0], trim)
+def kept_sum(x: Floats, y: Floats, kept: int) -> float:
+    """Sum the ``kept`` products of two vectors that are smallest in magnitude."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         products = x * y
         magnitudes = np.abs(products)
@@ -31,6 +30,11 @@ def trimmed_inner(x: Floats, y: Floats, trim: float) -> float:
         share = (kept - np.count_nonzero(below)) / np.count_nonzero(tied)
         total = products[below].sum(dtype=np.float64) + share * products[tied].sum(dtype=np.float64)
     return float(total)
+
+
+def trimmed_inner(x: Floats, y: Floats, trim: float) -> float:
+    """Sum the kept products of two vectors."""
+    return kept_sum(x, y, kept_count(x.shape[0], trim))
 
 
 def trimmed_cross(X: Floats, Y: Floats, trim: float) -> Floats:

@@ -123,15 +123,23 @@ def run_tiles(function: Callable[[Tile], None], tiles: Iterable[Tile]) -> None:
 
     def work() -> None:
         # The tiles already fill the allowed threads, so what they call inside stays in its own.
-        with limit_threads(1), contextlib.suppress(IndexError):
+        with limit_threads(1):
             while True:
-                tile = waiting.popleft()
-                _call(function, tile, waiting)
+                try:
+                    tile = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    function(tile)
+                except BaseException:
+                    waiting.clear()
+                    raise
 
     futures: list[Future[None]] = []
     # At interpreter exit the pool takes no more work; the calling thread then does it all.
     with contextlib.suppress(RuntimeError):
-        futures.extend(_shared_pool().submit(work) for _ in range(helpers))
+        for _ in range(helpers):
+            futures.append(_shared_pool().submit(work))
     try:
         work()
     finally:
