@@ -123,3 +123,7 @@ def test_the_variance_factor_is_true(name, dimension):
     # The mean of repetitions x dimension squared normal values has relative error sqrt(2 / (repetitions dim));
     # four of these, and some room for a finite count of estimates.
     assert abs(ratio - 1) < 4 * np.sqrt(2 / (repetitions * dimension)) + 0.05
+
+
+def test_settings_are_shown():
+    assert repr(TrimmedMean(trim=0.3)) == "TrimmedMean(budget='256 MB', trim=0.3)"

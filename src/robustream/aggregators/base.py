@@ -50,6 +50,11 @@ class Aggregator(ABC):
     name: ClassVar[str]
     order_dependent: ClassVar[bool] = False
 
+    def __repr__(self) -> str:
+        """Show the settings, as scikit-learn shows an estimator's."""
+        settings = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if not key.startswith("_"))
+        return f"{type(self).__name__}({settings})"
+
     @abstractmethod
     def init(self, space: ProductSpace, *, half_life: float | None = None, seed: int = 0) -> Any:
         """Give the state before the first estimate."""

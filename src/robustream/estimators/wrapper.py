@@ -104,11 +104,13 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
             plan, outputs = self._plan(targets, None)
             minimum = plan.learner.minimum_rows(rows.shape[1])
             cuts = cut_whole(len(rows), minimum, plan.batch_size)
+            labels = [f"rows {piece.start}-{piece.stop - 1}" for piece in cuts]
             if is_classifier(self.estimator):
                 rarest = int(np.unique(targets, return_counts=True)[1].min())
                 order, cuts = stratified_order(targets, min(len(cuts), rarest))
                 rows, targets = rows[order], targets[order]
-            pieces = ((f"batch {k} of fit", Rows(rows[piece], targets[piece])) for k, piece in enumerate(cuts))
+                labels = [f"stratified batch {number} of {len(cuts)}" for number in range(1, len(cuts) + 1)]
+            pieces = ((label, Rows(rows[piece], targets[piece])) for label, piece in zip(labels, cuts, strict=True))
             stream = fold(plan, begin(plan, rows.shape[1], outputs)._replace(rows_seen=len(rows)), pieces)
             self._refit_alone_if_it_failed(stream.ledger.usable, rows, targets)
             require_quorum(stream)

@@ -24,10 +24,9 @@ GROUP_BYTES = VECTOR_BYTES * VECTORS
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function, signature: Any = None) -> Function:
-    if signature is None:
-        return cast(Function, numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
-    return cast(Function, numba.njit(signature, nogil=True, cache=True)(function))
+def compiled(function: Function) -> Function:
+    """Compile a function that only other compiled functions call."""
+    return cast(Function, numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
 def _typed_intrinsic(function: Function) -> Function:
