@@ -15,7 +15,12 @@ def test_the_spectrum_gives_back_the_eigenvalues_of_one_batch():
     covariance = np.cov(rows.T)
     values, vectors = np.linalg.eigh(covariance)
     point = PrincipalPoint(
-        rows.mean(axis=0), np.zeros(5), vectors[:, :-3:-1], values[:-3:-1], np.asarray(np.trace(covariance))
+        rows.mean(axis=0),
+        np.zeros(5),
+        vectors[:, :-3:-1],
+        values[:-3:-1],
+        np.asarray(np.trace(covariance)),
+        np.zeros(2),
     )
     space = PrincipalModels(5, 2)
     spectrum = space.spectrum(point.basis, space.express(3, point), space.express(4, point))
@@ -26,7 +31,7 @@ def test_the_spectrum_gives_back_the_eigenvalues_of_one_batch():
 
 
 def test_all_components_leave_no_noise():
-    point = PrincipalPoint(np.zeros(2), np.zeros(2), np.eye(2), np.array([2.0, 1.0]), np.asarray(3.0))
+    point = PrincipalPoint(np.zeros(2), np.zeros(2), np.eye(2), np.array([2.0, 1.0]), np.asarray(3.0), np.zeros(2))
     space = PrincipalModels(2, 2)
     assert space.express(4, point) == 0
     spectrum = space.spectrum(point.basis, space.express(3, point), space.express(4, point))
@@ -34,7 +39,7 @@ def test_all_components_leave_no_noise():
 
 
 def test_the_level_is_taken_at_the_settled_coefficients():
-    point = LinearPoint(np.array([[2.0]]), np.array([10.0]), np.array([21.0]), np.zeros(1), None)
+    point = LinearPoint(np.array([[2.0]]), np.array([10.0]), np.array([21.0]), np.zeros(1), None, np.zeros(()))
     space = LinearModels(1, 1)
     assert space.express(1, point) == 1.0
     assert space.express(1, point, [np.array([[2.1]])]) == 0.0
@@ -42,5 +47,5 @@ def test_the_level_is_taken_at_the_settled_coefficients():
 
 
 def test_the_reason_names_the_part():
-    point = LinearPoint(np.zeros((1, 2)), np.zeros(2), np.zeros(1), np.array([np.inf]), None)
+    point = LinearPoint(np.zeros((1, 2)), np.zeros(2), np.zeros(1), np.array([np.inf]), None, np.zeros(()))
     assert "log residual scale" in LinearModels(2, 1).why_not(point)

@@ -10,13 +10,21 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from robustream.errors import InvalidInputError
+from robustream.learners.cutoffs import residual_distances
 from robustream.spaces import Array
 
 __all__ = ["LinearMixin", "check_alpha", "validate_targets"]
 
 
 class LinearMixin(RegressorMixin):
-    """Prediction; a host has `coef_` and `intercept_` in scikit-learn's shapes."""
+    """Prediction and outlying rows.
+
+    A host has `coef_`, `intercept_` and `scale_` in scikit-learn's shapes, and `cutoff_` for the residuals of ordinary
+    rows in units of their scale.
+    """
+
+    scale_: Any
+    cutoff_: float
 
     coef_: Array
     intercept_: Any
@@ -26,6 +34,22 @@ class LinearMixin(RegressorMixin):
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def outlier_scores(self, X: Any, y: Any) -> Array:
+        """Give how outlying each row is: |residual| / scale, the largest over the outputs; higher is worse.
+
+        A row far out in X that fits is no outlier.
+        """
+        check_is_fitted(self)
+        rows, targets, _ = validate_targets(self, X, y, reset=False)
+        coef = np.atleast_2d(self.coef_)
+        if targets.shape[1] != len(coef):
+            raise InvalidInputError(f"y must have {len(coef)} outputs, got {targets.shape[1]}")
+        return residual_distances(targets - rows @ coef.T - self.intercept_, np.atleast_1d(self.scale_))
+
+    def is_outlier(self, X: Any, y: Any) -> NDArray[np.bool_]:
+        """Tell which rows have a score beyond the cut-off; of ordinary rows about 1% do."""
+        return self.outlier_scores(X, y) > self.cutoff_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

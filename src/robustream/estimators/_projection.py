@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from robustream.errors import InvalidInputError
+from robustream.learners.cutoffs import principal_distances
 from robustream.spaces import Array
 
 __all__ = ["ProjectionMixin", "check_n_components"]
@@ -18,8 +19,11 @@ __all__ = ["ProjectionMixin", "check_n_components"]
 class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Projection on the components, back, and the likelihood of rows under the model.
 
-    A host has `components_`, `mean_`, `column_scale_`, `explained_variance_` and `noise_variance_`.
+    A host has `components_`, `mean_`, `column_scale_`, `explained_variance_`, `noise_variance_`, and `cutoffs_` for
+    the orthogonal and the score distance of ordinary rows.
     """
+
+    cutoffs_: Array
 
     components_: Array
     mean_: Array
@@ -70,6 +74,22 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def score(self, X: Any, y: Any = None) -> float:
         """Give the mean log-likelihood of the rows; `y` is ignored."""
         return float(self.score_samples(X).mean())
+
+    def outlier_scores(self, X: Any) -> Array:
+        """Give how outlying each row is, higher is worse.
+
+        It is the distance to the subspace or the distance within it, each over its cut-off, whichever is larger:
+        above 1 the row lies beyond what 99% of ordinary rows reach.
+        """
+        check_is_fitted(self)
+        distances = principal_distances(
+            self._standard(X), self.components_, self.explained_variance_, float(self.noise_variance_)
+        )
+        return np.maximum(distances[0] / self.cutoffs_[0], distances[1] / self.cutoffs_[1])
+
+    def is_outlier(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which rows lie beyond the cut-off; of ordinary rows about 1% do."""
+        return self.outlier_scores(X) > 1
 
     def _standard(self, X: Any) -> NDArray[Any]:
         rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,52 +14,13 @@ from sklearn.utils import check_random_state
 from robustream.aggregators import Aggregator
 from robustream.batch import BatchRecord
 from robustream.errors import InvalidInputError, NotEnoughRowsError
+from robustream.estimators._certificate import Certificate, make_certificate
+from robustream.estimators._snapshot import Snapshot
 from robustream.runs.cutting import cut_whole
-from robustream.runs.online import Plan, Stream, begin, feed, fold_cuts, require_quorum, settle, with_pending
+from robustream.runs.online import Plan, begin, feed, fold_cuts, require_quorum
 from robustream.spaces import Array
 
 __all__ = ["Snapshot", "StreamingMixin", "check_half_life", "check_seed", "unchanged_on_error"]
-
-
-class Snapshot:
-    """A run at one moment; what is read off it is worked out once, when it is first asked for."""
-
-    def __init__(self, plan: Plan, stream: Stream, owner: str) -> None:
-        self.plan = plan
-        self.stream = stream
-        self.owner = owner
-
-    @cached_property
-    def complete(self) -> Stream:
-        """The run with its waiting rows counted as a batch."""
-        return with_pending(self.plan, self.stream)
-
-    @cached_property
-    def value(self) -> tuple[Array | None, ...]:
-        """The settled value of each part."""
-        if self.complete.ledger.usable == 0:
-            self._raise_no_estimate()
-        return settle(self.plan, self.complete)
-
-    def _raise_no_estimate(self) -> None:
-        stream = self.stream
-        failed = [record for record in self.complete.ledger.records if record.verdict == "failed"]
-        if failed:
-            last = failed[-1]
-            raise NotEnoughRowsError(
-                f"{self.owner} has no usable batch yet: {len(failed)} failed, the last one ({last.label}) because "
-                f"{last.reason}"
-            )
-        required = self.plan.learner.required_rows(stream.columns)
-        raise NotEnoughRowsError(
-            f"{self.owner} has seen {stream.rows_seen} rows; {required - stream.pending_rows} more are needed for a "
-            "first estimate: call partial_fit with more rows"
-        )
-
-    @cached_property
-    def report(self) -> list[BatchRecord]:
-        """The record of every batch, as of now."""
-        return self.complete.ledger.report(self.plan.aggregator.assess(self.complete.state))
 
 
 class StreamingMixin:
@@ -105,6 +66,16 @@ class StreamingMixin:
     def n_batches_seen_(self) -> int:
         """The number of complete batches, failed ones included."""
         return self._run().stream.next_index
+
+    def certificate(self, bad_fraction: float = 0.3) -> Certificate:
+        """Say how far the primary estimate may be from the truth if that share of the batches is bad (Lemma 4)."""
+        return make_certificate(self._run(), bad_fraction)
+
+    def _batch_note(self) -> str:
+        """Say in a line how many batches there were and what became of them."""
+        verdicts = Counter(record.verdict for record in self._run().report)
+        shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})"
 
     @property
     def batch_report_(self) -> list[BatchRecord]:

@@ -18,6 +18,7 @@ from robustream.estimators._streaming import (
     check_seed,
     unchanged_on_error,
 )
+from robustream.estimators._summary import Summary
 from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
 from robustream.runs.cutting import check_batch_size
 from robustream.runs.online import Plan
@@ -161,6 +162,23 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
     def noise_variance_(self) -> float:
         """The mean variance in the directions outside the components."""
         return self._spectrum().noise_variance
+
+    @property
+    def cutoffs_(self) -> Array:
+        """The cut-offs for the orthogonal and the score distance, in units of their variances."""
+        return np.asarray(np.exp(_present(self._run().value[5])))
+
+    def summary(self) -> Summary:
+        """Give the components with their variances as a table that prints."""
+        spectrum, ratio = self._spectrum(), self.explained_variance_ratio_
+        cumulative = np.cumsum(ratio)
+        rows = tuple(
+            (f"component {place}", float(variance), float(ratio[place]), float(cumulative[place]))
+            for place, variance in enumerate(spectrum.explained_variance)
+        )
+        notes = (f"noise variance {spectrum.noise_variance:.4g}", self._batch_note())
+        columns = ("", "variance", "share", "cumulative share")
+        return Summary("Outlier-robust principal components", columns, rows, notes)
 
     @property
     def n_components_(self) -> int:

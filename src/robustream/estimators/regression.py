@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 from sklearn.base import BaseEstimator
 
 from robustream.aggregators import Aggregator, resolve_aggregator
@@ -18,6 +19,7 @@ from robustream.estimators._streaming import (
     spread_error,
     unchanged_on_error,
 )
+from robustream.estimators._summary import Summary
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.runs.cutting import check_batch_size
@@ -177,6 +179,52 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         else:
             error = np.full_like(coef, np.nan)
         return self._shaped(error)
+
+    @property
+    def cutoff_(self) -> float:
+        """The 99% point of |residual| / scale of ordinary rows."""
+        log_cutoff = self._run().value[4]
+        assert log_cutoff is not None
+        return float(np.exp(log_cutoff))
+
+    def conf_int(self, alpha: float = 0.05) -> Array:
+        """Give the interval of each coefficient that holds the true one with chance 1 - alpha; last axis low, high."""
+        if not 0 < alpha < 1:
+            raise InvalidInputError(f"alpha must lie between 0 and 1, got {alpha!r}")
+        half = -stdtrit(self._degrees_of_freedom(), alpha / 2) * self.coef_stderr_
+        return np.stack([self.coef_ - half, self.coef_ + half], axis=-1)
+
+    def summary(self, alpha: float = 0.05) -> Summary:
+        """Give the coefficients with standard errors, t values, p values and intervals as a table that prints."""
+        coef, error = np.atleast_2d(self.coef_), np.atleast_2d(self.coef_stderr_)
+        interval = self.conf_int(alpha).reshape(*coef.shape, 2)
+        names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(coef.shape[1])])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t_value = coef / error
+        p_value = 2 * stdtr(self._degrees_of_freedom(), -np.abs(t_value))
+        several = len(coef) > 1
+        rows = tuple(
+            (
+                f"y{output}: {name}" if several else str(name),
+                *(float(table[output, place]) for table in (coef, error, t_value, p_value)),
+                *(float(end) for end in interval[output, place]),
+            )
+            for output in range(len(coef))
+            for place, name in enumerate(names)
+        )
+        columns = ("", "coef", "std err", "t", "P>|t|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]")
+        levels = ", ".join(f"{level:.4g}" for level in np.atleast_1d(self.intercept_))
+        scales = ", ".join(f"{scale:.4g}" for scale in np.atleast_1d(self.scale_))
+        notes = (f"intercept {levels}; residual scale {scales}", self._batch_note())
+        return Summary("Outlier-robust linear regression", columns, rows, notes)
+
+    def _degrees_of_freedom(self) -> float:
+        """Give those of the spread of the batches, or of the rows within them if there are few batches."""
+        snapshot = self._run()
+        batches = len(snapshot.plan.aggregator.held_points(snapshot.complete.state))
+        if batches >= BATCHES_FOR_SPREAD:
+            return float(batches - 1)
+        return float(max(1, snapshot.stream.rows_seen - snapshot.stream.columns - 1))
 
     def _shaped(self, value: Array | None) -> Any:
         assert value is not None

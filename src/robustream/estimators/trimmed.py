@@ -70,6 +70,7 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             self.explained_variance_ratio_ = spectrum.explained_variance / (spectrum.total_variance or 1.0)
             self.noise_variance_ = spectrum.noise_variance
             self.n_components_ = components
+            self.cutoffs_ = np.exp(point.log_cutoffs)
         return self
 
 
@@ -115,6 +116,7 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
             self.coef_ = point.coef[0] if single else point.coef
             self.intercept_ = intercept[0] if single else intercept
             self.scale_ = residual_scale[0] if single else residual_scale
+            self.cutoff_ = float(np.exp(point.log_cutoff))
         return self
 
     def __sklearn_tags__(self) -> Any:

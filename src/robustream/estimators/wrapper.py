@@ -15,8 +15,8 @@ from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, UnsupportedEstimatorError
+from robustream.estimators._snapshot import Snapshot
 from robustream.estimators._streaming import (
-    Snapshot,
     StreamingMixin,
     check_half_life,
     check_seed,

@@ -9,6 +9,7 @@ import numpy as np
 
 from robustream.batch import Batch
 from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import least_squares, principal_point_of_rows
 from robustream.spaces import Array, LinearModels, Point, PrincipalModels
 from robustream.spaces.linear import LinearPoint
@@ -91,7 +92,7 @@ class ClassicalRegression(Learner):
         if fit.influence is not None:
             variance = (np.square(fit.influence) @ np.square(residuals)).T * (rows / freedom)
         log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny))
-        return LinearPoint(fit.coef, x_center, y_center, log_scale, variance)
+        return LinearPoint(fit.coef, x_center, y_center, log_scale, variance, residual_cutoff(residuals, scale))
 
 
 def _mean(rows: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from robustream.learners.cutoffs import principal_cutoffs
 from robustream.spaces import Array
 from robustream.spaces.factored import fix_signs
 from robustream.spaces.principal import PrincipalPoint
@@ -37,13 +38,17 @@ def median_scale(rows: Array, center: Array) -> Array:
     return np.asarray(scale)
 
 
-def principal_point(mean: Array, log_scale: Array, covariance: Array, n_components: int) -> PrincipalPoint:
-    """Give the estimate that a covariance matrix amounts to."""
+def principal_point(
+    mean: Array, log_scale: Array, covariance: Array, n_components: int, standard: Array
+) -> PrincipalPoint:
+    """Give the estimate that a covariance matrix amounts to; `standard` are ordinary rows, centred and scaled."""
     columns = covariance.shape[0]
     require_finite(covariance)
     values, vectors = linalg.eigh(covariance, subset_by_index=(columns - n_components, columns - 1))
     basis = fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
-    return PrincipalPoint(mean, log_scale, basis, values[::-1].copy(), np.asarray(np.trace(covariance)))
+    eigenvalues, total = values[::-1].copy(), np.asarray(np.trace(covariance))
+    cutoffs = principal_cutoffs(standard, basis, eigenvalues, float(total))
+    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs)
 
 
 def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_components: int) -> PrincipalPoint:
@@ -51,7 +56,7 @@ def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_co
     rows, columns = centered.shape
     freedom = max(1, rows - 1)
     if rows >= columns:
-        return principal_point(mean, log_scale, centered.T @ centered / freedom, n_components)
+        return principal_point(mean, log_scale, centered.T @ centered / freedom, n_components, centered)
     require_finite(centered)
     _, singular, transposed = linalg.svd(centered, full_matrices=rows < n_components)
     eigenvalues = np.zeros(n_components, dtype=centered.dtype)
@@ -59,7 +64,8 @@ def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_co
     eigenvalues[:kept] = singular[:kept] ** 2 / freedom
     basis = fix_signs(np.ascontiguousarray(transposed[:n_components].T))
     total = np.asarray(np.square(singular).sum() / freedom)
-    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total)
+    cutoffs = principal_cutoffs(centered, basis, eigenvalues, float(total))
+    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs)
 
 
 class LeastSquares(NamedTuple):

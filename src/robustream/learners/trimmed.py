@@ -16,6 +16,7 @@ from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross
 from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import NORMAL_MAD, median_scale, principal_point
 from robustream.spaces import Array, LinearModels, Point, PrincipalModels
 from robustream.spaces.linear import LinearPoint
@@ -83,7 +84,7 @@ class TrimmedPrincipal(Learner):
             log_scale = np.log(scale)
             rows = rows / scale
         covariance = trimmed_covariance(rows, self.trim)
-        return principal_point(mean, log_scale, covariance, self.problem.n_components)
+        return principal_point(mean, log_scale, covariance, self.problem.n_components, rows)
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,13 @@ class TrimmedProducts(Learner):
         y_center = np.zeros(targets.shape[1], rows.dtype)
         if self.problem.fit_intercept:
             y_center = np.median(residuals, axis=0).astype(rows.dtype)
-        log_scale = np.log(np.maximum(_spread(residuals - y_center), np.finfo(rows.dtype).tiny))
+        scale = _spread(residuals - y_center)
+        log_scale = np.log(np.maximum(scale, np.finfo(rows.dtype).tiny))
         # A mean of products of a unit column with the target varies as the target does, fitted part included.
         spread = _spread(targets - np.median(targets, axis=0))
         variance = np.square(spread[:, None] / unit) / batch.rows
-        return LinearPoint(coef, x_center, y_center, log_scale, variance.astype(rows.dtype))
+        cutoff = residual_cutoff(residuals - y_center, scale)
+        return LinearPoint(coef, x_center, y_center, log_scale, variance.astype(rows.dtype), cutoff)
 
 
 def _spread(centered: Array) -> Array:

@@ -23,11 +23,12 @@ class LinearPoint(NamedTuple):
     y_center: Array  # outputs: the fitted value at x_center
     log_scale: Array  # outputs: logarithm of the residual scale
     coef_variance: Array | None  # outputs x columns, where the batch has worked it out
+    log_cutoff: Array  # a number: logarithm of the cut-off for outlying rows, in units of the scale
 
 
 @dataclass(frozen=True)
 class LinearModels(ProductSpace):
-    """Coefficients, level, residual scale and, sometimes, the variance of the coefficients.
+    """Coefficients, level, residual scale, sometimes the variance of the coefficients, cut-off for outlying rows.
 
     The level of a batch is taken at the settled coefficients: the intercept of a batch far from x = 0 is as
     uncertain as its slope times that distance, while its mean is known well.
@@ -43,6 +44,7 @@ class LinearModels(ProductSpace):
             Part("level", Euclidean((self.outputs,))),
             Part("log residual scale", Euclidean((self.outputs,))),
             Part("coefficient variance", Euclidean((self.outputs, self.columns))),
+            Part("log cut-off", Euclidean(())),
         )
 
     @property
@@ -56,4 +58,4 @@ class LinearModels(ProductSpace):
         if part == 1:
             coef = linear.coef if settled is None or settled[0] is None else settled[0]
             return np.asarray(linear.y_center - coef @ linear.x_center)
-        return linear.log_scale if part == 2 else linear.coef_variance
+        return (linear.log_scale, linear.coef_variance, linear.log_cutoff)[part - 2]

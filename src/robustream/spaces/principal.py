@@ -14,7 +14,7 @@ from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
 from robustream.spaces.product import Part, ProductSpace
 
-__all__ = ["PrincipalModels", "PrincipalPoint", "Spectrum"]
+__all__ = ["PrincipalModels", "PrincipalPoint", "Spectrum", "noise_variance"]
 
 
 class PrincipalPoint(NamedTuple):
@@ -25,6 +25,7 @@ class PrincipalPoint(NamedTuple):
     basis: Array  # columns x components, orthonormal
     eigenvalues: Array  # components
     total_variance: Array  # a number
+    log_cutoffs: Array  # two numbers: logarithms of the cut-offs for orthogonal and score distances
 
 
 class Spectrum(NamedTuple):
@@ -55,6 +56,7 @@ class PrincipalModels(ProductSpace):
             Part("subspace", Subspace(self.columns, self.components)),
             Part("signal variance", LowRank(self.columns, self.components)),
             Part("noise variance", Euclidean(())),
+            Part("log cut-offs", Euclidean((2,))),
         )
 
     @property
@@ -67,7 +69,9 @@ class PrincipalModels(ProductSpace):
             value = (principal.log_scale, principal.mean, principal.basis)[part]
             # Means are compared in the settled units of the columns.
             return value / _scale(settled) if part == 1 else value
-        noise = _noise_variance(principal, self.columns, self.components)
+        if part == 5:
+            return principal.log_cutoffs
+        noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
         if part == 4:
             return np.asarray(noise, dtype=principal.basis.dtype)
         above = np.sqrt(np.maximum(principal.eigenvalues - noise, 0.0))
@@ -81,14 +85,12 @@ class PrincipalModels(ProductSpace):
         inner = basis.T.astype(np.float64) @ signal
         values, vectors = linalg.eigh(inner @ inner.T)
         directions = fix_signs(basis @ vectors[:, ::-1].astype(basis.dtype))
-        noise_variance = max(float(noise), 0.0)
-        variance = np.maximum(values[::-1], 0.0) + noise_variance
-        total = float(variance.sum()) + (self.columns - self.components) * noise_variance
+        floor = max(float(noise), 0.0)
+        variance = np.maximum(values[::-1], 0.0) + floor
+        total = float(variance.sum()) + (self.columns - self.components) * floor
         return Spectrum(
             np.ascontiguousarray(directions.T),
-            variance.astype(basis.dtype, copy=False),
-            noise_variance,
-            total,
+            variance.astype(basis.dtype, copy=False), floor, total,
         )
 
 
@@ -97,8 +99,7 @@ def _scale(settled: Sequence[Array | None] | None) -> Array:
     return np.ones(()) if known is None else np.exp(known)
 
 
-def _noise_variance(point: PrincipalPoint, columns: int, components: int) -> float:
-    """Give the mean variance of the directions outside the subspace."""
-    if columns == components:
-        return 0.0
-    return max(0.0, float(point.total_variance - point.eigenvalues.sum()) / (columns - components))
+def noise_variance(eigenvalues: Array, total_variance: Array | float, columns: int) -> float:
+    """Give the mean variance of the directions outside the subspace; 0 if there are none."""
+    outside = columns - len(eigenvalues)
+    return max(0.0, float(total_variance - eigenvalues.sum()) / outside) if outside else 0.0

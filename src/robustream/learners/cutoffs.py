@@ -1,0 +1,69 @@
+"""From when on a row counts as outlying: the 99% points of the distances of ordinary rows.
+
+With enough rows the points are those of the rows themselves, so that heavy tails are ordinary; with few rows they are
+those of the normal law.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import chdtri, ndtri
+
+from robustream.spaces import Array
+from robustream.spaces.principal import noise_variance
+
+__all__ = ["OUTLIER_RATE", "principal_cutoffs", "principal_distances", "residual_cutoff", "residual_distances"]
+
+# The share of ordinary rows that a cut-off flags.
+OUTLIER_RATE = 0.01
+# With at least as many rows the point that half of the rate exceeds lies within the sample.
+_ROWS_FOR_QUANTILES = 200
+
+
+def principal_distances(
+    standard: Array, components: Array, explained_variance: Array, noise: float
+) -> tuple[Array, Array]:
+    """Give the orthogonal and the score distance of centred rows, both in units of their variances."""
+    scores = standard @ components.T
+    tiny = np.finfo(np.float64).tiny
+    score = np.sqrt(np.square(scores.astype(np.float64)) @ (1 / np.maximum(explained_variance, tiny)))
+    outside = standard.shape[1] - len(components)
+    if outside == 0:
+        return np.zeros(len(standard)), score
+    residual = standard - scores @ components
+    orthogonal = np.sqrt(np.square(residual).sum(axis=1, dtype=np.float64) / max(noise * outside, tiny))
+    return orthogonal, score
+
+
+def principal_cutoffs(standard: Array, basis: Array, eigenvalues: Array, total_variance: float) -> Array:
+    """Give the logarithms of the two cut-offs from rows that are thought to be ordinary."""
+    columns, components = basis.shape
+    noise = noise_variance(eigenvalues, total_variance, columns)
+    # Half of the rate for each distance, since either makes a row outlying.
+    rate = OUTLIER_RATE / 2 if columns > components else OUTLIER_RATE
+    if len(standard) < _ROWS_FOR_QUANTILES:
+        freedom = max(columns - components, 1)
+        cuts = np.sqrt([chdtri(freedom, rate) / freedom, chdtri(components, rate)])
+    else:
+        distances = principal_distances(standard, basis.T, eigenvalues, noise)
+        cuts = np.array([_upper_point(distance, rate) for distance in distances])
+    return np.log(np.clip(cuts, 1e-3, 1e6))
+
+
+def residual_distances(residuals: Array, scale: Array) -> Array:
+    """Give the largest residual of each row over its outputs, in units of their scales."""
+    safe = np.maximum(scale, np.finfo(np.float64).tiny)
+    return np.asarray((np.abs(residuals) / safe).max(axis=1), dtype=np.float64)
+
+
+def residual_cutoff(residuals: Array, scale: Array) -> Array:
+    """Give the logarithm of the cut-off from residuals of rows that are thought to be ordinary."""
+    cut = float(-ndtri((1 - (1 - OUTLIER_RATE) ** (1 / residuals.shape[1])) / 2))
+    if len(residuals) >= _ROWS_FOR_QUANTILES and np.all(scale > 0):
+        cut = _upper_point(residual_distances(residuals, scale), OUTLIER_RATE)
+    return np.log(np.clip(np.asarray(cut), 1e-3, 1e6))
+
+
+def _upper_point(distances: Array, rate: float) -> float:
+    """Give the distance that a share of further rows exceeds; the usual quantile would be too small for that."""
+    return float(np.quantile(distances, 1 - rate, method="weibull"))

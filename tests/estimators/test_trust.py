@@ -1,0 +1,129 @@
+"""Outlying rows, intervals, summaries and certificates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import robustream as rs
+from robustream.errors import InvalidInputError, NotEnoughRowsError
+
+
+def table(seed, rows=4000, noise=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    noise = rng.normal(size=rows) if noise is None else noise(rng, rows)
+    return X, X @ [1.0, -2.0, 0.0, 0.5] + 3 + noise
+
+
+@pytest.mark.parametrize("batch_size", [100, 400, 4000])
+def test_about_one_percent_of_ordinary_rows_are_called_outlying(batch_size):
+    X, y = table(0)
+    fresh_X, fresh_y = table(1, 20_000)
+    regression = rs.OutlierRobustRegressor(batch_size=batch_size).fit(X, y)
+    scales = np.array([5.0, 3.0, 1.0, 1.0])
+    pca = rs.OutlierRobustPCA(2, batch_size=batch_size).fit(X * scales)
+    for rate in (regression.is_outlier(fresh_X, fresh_y).mean(), pca.is_outlier(fresh_X * scales).mean()):
+        assert 0.004 < rate < 0.02
+
+
+def test_heavy_tails_are_ordinary():
+    def heavy(rng, rows):
+        return rng.standard_t(3, size=rows)
+
+    model = rs.OutlierRobustRegressor(batch_size=400).fit(*table(0, noise=heavy))
+    assert 0.004 < model.is_outlier(*table(1, 20_000, noise=heavy)).mean() < 0.02
+
+
+def test_spoiled_rows_have_the_largest_scores():
+    X, y = table(0)
+    regression = rs.OutlierRobustRegressor(batch_size=100).fit(X, y)
+    spoiled = y.copy()
+    spoiled[:20] += 30
+    assert set(np.argsort(regression.outlier_scores(X, spoiled))[-20:]) == set(range(20))
+    far = X * 100  # far out, but on the plane: good leverage
+    assert not regression.is_outlier(far, far @ regression.coef_ + regression.intercept_).any()
+    pca = rs.OutlierRobustPCA(2).fit(X * [5, 3, 1, 1])
+    rows = X * [5, 3, 1, 1]
+    rows[:10, 3] += 20  # off the plane
+    rows[10:20, 0] += 60  # far out in the plane
+    assert set(np.argsort(pca.outlier_scores(rows))[-20:]) == set(range(20))
+
+
+@pytest.mark.parametrize("model", [rs.TrimmedPCA(2, trim=0.1), rs.OutlierRobustPCA(4)], ids=["trimmed", "all columns"])
+def test_every_pca_scores_rows(model):
+    X = table(0)[0]
+    scores = model.fit(X).outlier_scores(X)
+    assert scores.shape == (4000,)
+    assert np.isfinite(scores).all()
+
+
+def test_scores_of_several_outputs_take_the_worst():
+    X, y = table(0)
+    both = np.column_stack([y, -y])
+    model = rs.OutlierRobustRegressor(batch_size=400).fit(X, both)
+    both[5, 1] += 40
+    assert np.argmax(model.outlier_scores(X, both)) == 5
+    with pytest.raises(InvalidInputError, match="2 outputs"):
+        model.outlier_scores(X, y)
+
+
+@pytest.mark.parametrize("bad", [0.0, 0.3])
+def test_intervals_cover_at_their_rate(bad):
+    """90% intervals over 100 streams of 30 batches, with whole batches of garbage in a share of them."""
+    covered = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        model = rs.OutlierRobustRegressor()
+        for index in range(30):
+            X = rng.normal(size=(60, 3))
+            y = X @ [1.0, 0.0, -1.0] + rng.normal(size=60)
+            if index < bad * 30:
+                y = rng.normal(size=60) * 50
+            model.partial_fit(X, y)
+        low, high = model.conf_int(alpha=0.1).T
+        covered += list((low <= [1, 0, -1]) & (high >= [1, 0, -1]))
+    # 300 intervals: the standard error of the rate is 0.017.
+    assert abs(np.mean(covered) - 0.9) < 0.07
+
+
+def test_conf_int_and_summary():
+    X, y = table(0)
+    model = rs.OutlierRobustRegressor(batch_size=200).fit(pd.DataFrame(X, columns=["age", "dose", "noise", "time"]), y)
+    interval = model.conf_int()
+    assert interval.shape == (4, 2)
+    assert np.all(interval[:, 0] < model.coef_)
+    text = str(model.summary())
+    for word in ("age", "dose", "std err", "P>|t|", "0.975]", "20 batches", "intercept"):
+        assert word in text
+    several = rs.OutlierRobustRegressor(batch_size=200).fit(X, np.column_stack([y, y]))
+    assert several.conf_int().shape == (2, 4, 2)
+    assert "y1: x3" in str(several.summary())
+    assert "component 1" in str(rs.OutlierRobustPCA(2).fit(X).summary())
+    with pytest.raises(InvalidInputError, match="alpha"):
+        model.conf_int(alpha=2)
+
+
+def test_the_certificate_holds_and_says_what_it_assumes():
+    radii, errors = [], []
+    for seed in range(20):
+        X, y = table(seed, 6000)
+        y[:1200] = 100 * X[:1200, 0]  # a fifth of the batches is garbage
+        model = rs.OutlierRobustRegressor(batch_size=100).fit(X, y)
+        certificate = model.certificate(0.2)
+        radii.append(certificate.radius)
+        errors.append(np.linalg.norm(model.coef_ - [1, -2, 0, 0.5]))
+    assert np.all(np.array(errors) < radii)
+    text = str(certificate)
+    for words in ("95% confidence", "20%", "60 batches", "unbiased", "cannot be seen"):
+        assert words in text
+
+
+def test_a_certificate_needs_batches():
+    X, y = table(0)
+    assert "too few" in str(rs.OutlierRobustRegressor(batch_size=1000).fit(X, y).certificate(0.3))
+    with pytest.raises(NotEnoughRowsError, match="at least 2"):
+        rs.OutlierRobustRegressor(aggregator="mean").fit(X, y).certificate(0.3)
+    with pytest.raises(InvalidInputError, match="bad_fraction"):
+        rs.OutlierRobustPCA(2).fit(X).certificate(0.5)
