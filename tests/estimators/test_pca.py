@@ -181,3 +181,17 @@ def test_trimmed_pca_of_the_paper(rows):
     assert subspace_error(robust.components_.T, truth) < 0.25 * subspace_error(plain.components_.T, truth)
     np.testing.assert_allclose(robust.mean_, np.median(dirty, axis=0))
     assert rs.TrimmedPCA(2, center=False).fit(dirty).mean_.tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_components_by_share_of_the_variance(rows, share):
+    model = rs.OutlierRobustPCA(share, batch_size=2000).fit(rows)
+    plain = PCA(share, svd_solver="full").fit(rows)
+    assert model.components_.shape == plain.components_.shape
+    np.testing.assert_allclose(model.explained_variance_, plain.explained_variance_)
+    np.testing.assert_allclose(model.noise_variance_, plain.noise_variance_)
+    assert model.transform(rows).shape[1] == model.n_components_
+    assert 0.002 < model.is_outlier(rows).mean() < 0.02
+    in_batches = rs.OutlierRobustPCA(share, batch_size=200).fit(rows)
+    assert in_batches.components_.shape == plain.components_.shape
+    assert len(in_batches.get_feature_names_out()) == len(plain.components_)

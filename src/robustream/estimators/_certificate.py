@@ -32,8 +32,8 @@ class Certificate(NamedTuple):
                 f"bad ones at {self.confidence:.0%} confidence. More batches, or a smaller bad_fraction, would help."
             )
         return (
-            f"With at least {self.confidence:.0%} confidence the error of the {self.quantity} is below {self.radius:.4g} "
-            f"(Euclidean distance; Frobenius for subspaces), whatever {self.bad_fraction:.0%} of the "
+            f"With at least {self.confidence:.0%} confidence the error of the {self.quantity} is below "
+            f"{self.radius:.4g} (Euclidean distance; Frobenius for subspaces), whatever {self.bad_fraction:.0%} of the "
             f"{self.batches} batches hold. Assumed: {self.assumption}"
         )
 

@@ -105,7 +105,7 @@ def check_n_components(n_components: Any, n_columns: int) -> int:
     whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
     if not whole or not 1 <= n_components <= n_columns:
         raise InvalidInputError(
-            f"n_components must be a whole number from 1 to the number of columns of X ({n_columns}), "
-            f"got {n_components!r}"
+            f"n_components must be a whole number from 1 to the number of columns of X ({n_columns}), or for "
+            f"OutlierRobustPCA a share of the variance between 0 and 1, got {n_components!r}"
         )
     return int(n_components)

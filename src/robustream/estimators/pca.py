@@ -20,6 +20,7 @@ from robustream.estimators._streaming import (
 )
 from robustream.estimators._summary import Summary
 from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
+from robustream.learners.cutoffs import normal_cutoffs
 from robustream.runs.cutting import check_batch_size
 from robustream.runs.online import Plan
 from robustream.runs.workers import count_workers
@@ -27,6 +28,9 @@ from robustream.spaces import Array, PrincipalModels
 from robustream.spaces.principal import Spectrum
 
 __all__ = ["OutlierRobustPCA"]
+
+# What is looked at to explain a share of the variance: a batch then stores that many directions.
+_MOST_COMPONENTS = 200
 
 
 class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
@@ -37,8 +41,9 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        The number of components.
+    n_components : int or float, default=2
+        The number of components; or, between 0 and 1, the share of the total variance that they are to explain
+        (at most 200 components are looked at then).
     standardize : bool, default=False
         Whether to bring the columns to unit scale first.
     learner : str or Recipe, default="classical"
@@ -79,7 +84,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: float = 2,
         *,
         standardize: bool = False,
         learner: str | Recipe = "classical",
@@ -121,7 +126,11 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
 
     def _plan(self, rows: NDArray[Any]) -> Plan:
         check_device(self.device)
-        problem = PrincipalProblem(check_n_components(self.n_components, rows.shape[1]), bool(self.standardize))
+        if _is_share(self.n_components):
+            components = min(rows.shape[1], _MOST_COMPONENTS)
+        else:
+            components = check_n_components(self.n_components, rows.shape[1])
+        problem = PrincipalProblem(components, bool(self.standardize))
         return Plan(
             resolve_recipe(self.learner).pca(problem),
             resolve_aggregator(self.aggregator),
@@ -166,6 +175,12 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
     @property
     def cutoffs_(self) -> Array:
         """The cut-offs for the orthogonal and the score distance, in units of their variances."""
+        if _is_share(self.n_components):
+            # The batches could not know how many components there would be.
+            every, chosen = self._whole_spectrum(), len(self.components_)
+            missing = len(self.mean_) - len(every.components)
+            outside = np.append(every.explained_variance[chosen:], np.full(missing, every.noise_variance))
+            return normal_cutoffs(outside, chosen)
         return np.asarray(np.exp(_present(self._run().value[5])))
 
     def summary(self) -> Summary:
@@ -186,11 +201,19 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         return len(self.components_)
 
     def _spectrum(self) -> Spectrum:
+        whole = self._whole_spectrum()
+        return whole.explaining(float(self.n_components)) if _is_share(self.n_components) else whole
+
+    def _whole_spectrum(self) -> Spectrum:
         snapshot = self._run()
         basis, signal, noise = (_present(part) for part in snapshot.value[2:5])
         space = snapshot.plan.learner.space(snapshot.stream.columns, 0)
         assert isinstance(space, PrincipalModels)
         return space.spectrum(basis, signal, noise)
+
+
+def _is_share(n_components: Any) -> bool:
+    return isinstance(n_components, (float, np.floating)) and bool(0 < n_components < 1)
 
 
 def _present(part: Array | None) -> Array:

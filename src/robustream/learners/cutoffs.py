@@ -12,7 +12,14 @@ from scipy.special import chdtri, ndtri
 from robustream.spaces import Array
 from robustream.spaces.principal import noise_variance
 
-__all__ = ["OUTLIER_RATE", "principal_cutoffs", "principal_distances", "residual_cutoff", "residual_distances"]
+__all__ = [
+    "OUTLIER_RATE",
+    "normal_cutoffs",
+    "principal_cutoffs",
+    "principal_distances",
+    "residual_cutoff",
+    "residual_distances",
+]
 
 # The share of ordinary rows that a cut-off flags.
 OUTLIER_RATE = 0.01
@@ -42,12 +49,20 @@ def principal_cutoffs(standard: Array, basis: Array, eigenvalues: Array, total_v
     # Half of the rate for each distance, since either makes a row outlying.
     rate = OUTLIER_RATE / 2 if columns > components else OUTLIER_RATE
     if len(standard) < _ROWS_FOR_QUANTILES:
-        freedom = max(columns - components, 1)
-        cuts = np.sqrt([chdtri(freedom, rate) / freedom, chdtri(components, rate)])
-    else:
-        distances = principal_distances(standard, basis.T, eigenvalues, noise)
-        cuts = np.array([_upper_point(distance, rate) for distance in distances])
-    return np.log(np.clip(cuts, 1e-3, 1e6))
+        return np.log(normal_cutoffs(np.full(columns - components, noise), components))
+    distances = principal_distances(standard, basis.T, eigenvalues, noise)
+    return np.log(np.clip([_upper_point(distance, rate) for distance in distances], 1e-3, 1e6))
+
+
+def normal_cutoffs(outside_variances: Array, components: int) -> Array:
+    """Give the two cut-offs that normal rows have, for variances outside and a number of components inside.
+
+    A sum of squares with unequal variances is nearly a multiple of a chi-square (Box): the first two moments tell.
+    """
+    rate = OUTLIER_RATE / 2 if len(outside_variances) else OUTLIER_RATE
+    total = float(outside_variances.sum())
+    freedom = total**2 / float(np.square(outside_variances).sum()) if total > 0 else 1.0
+    return np.sqrt([chdtri(freedom, rate) / freedom, chdtri(components, rate)])
 
 
 def residual_distances(residuals: Array, scale: Array) -> Array:
@@ -66,4 +81,5 @@ def residual_cutoff(residuals: Array, scale: Array) -> Array:
 
 def _upper_point(distances: Array, rate: float) -> float:
     """Give the distance that a share of further rows exceeds; the usual quantile would be too small for that."""
-    return float(np.quantile(distances, 1 - rate, method="weibull"))
+    # Where a variance is 0 distances are infinite, and between two infinities there is no quantile.
+    return float(np.quantile(np.minimum(distances, 1e9), 1 - rate, method="weibull"))

@@ -36,6 +36,14 @@ class Spectrum(NamedTuple):
     noise_variance: float
     total_variance: float
 
+    def explaining(self, share: float) -> Spectrum:
+        """Give the first directions that together explain a share of the total variance; all if they fall short."""
+        explained = np.cumsum(self.explained_variance, dtype=np.float64)
+        wanted = share * self.total_variance * (1 - 1e-12)
+        count = min(int(np.searchsorted(explained, wanted)) + 1, len(explained))
+        noise = noise_variance(self.explained_variance[:count], self.total_variance, self.components.shape[1])
+        return Spectrum(self.components[:count], self.explained_variance[:count], noise, self.total_variance)
+
 
 @dataclass(frozen=True)
 class PrincipalModels(ProductSpace):
@@ -90,7 +98,9 @@ class PrincipalModels(ProductSpace):
         total = float(variance.sum()) + (self.columns - self.components) * floor
         return Spectrum(
             np.ascontiguousarray(directions.T),
-            variance.astype(basis.dtype, copy=False), floor, total,
+            variance.astype(basis.dtype, copy=False),
+            floor,
+            total,
         )
 
 
