@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from robustream.batch import BatchRecord
 from robustream.errors import NotEnoughRowsError
@@ -19,6 +20,8 @@ class Snapshot:
         self.plan = plan
         self.stream = stream
         self.owner = owner
+        # What the estimator makes of the value, kept so that reading several attributes costs it once.
+        self.reading: Any = None
 
     @cached_property
     def complete(self) -> Stream:

@@ -206,10 +206,12 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
 
     def _whole_spectrum(self) -> Spectrum:
         snapshot = self._run()
-        basis, signal, noise = (_present(part) for part in snapshot.value[2:5])
-        space = snapshot.plan.learner.space(snapshot.stream.columns, 0)
-        assert isinstance(space, PrincipalModels)
-        return space.spectrum(basis, signal, noise)
+        if snapshot.reading is None:
+            basis, signal, noise = (_present(part) for part in snapshot.value[2:5])
+            space = snapshot.plan.learner.space(snapshot.stream.columns, 0)
+            assert isinstance(space, PrincipalModels)
+            snapshot.reading = space.spectrum(basis, signal, noise)
+        return snapshot.reading
 
 
 def _is_share(n_components: Any) -> bool:

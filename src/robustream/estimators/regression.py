@@ -22,10 +22,12 @@ from robustream.estimators._streaming import (
 from robustream.estimators._summary import Summary
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
+from robustream.learners.cutoffs import normal_cutoff
 from robustream.runs.cutting import check_batch_size
 from robustream.runs.online import Plan
 from robustream.runs.workers import count_workers
-from robustream.spaces import Array
+from robustream.spaces import Array, LinearModels, MomentModels
+from robustream.spaces.linear import LinearSolution
 
 __all__ = ["OutlierRobustRegressor"]
 
@@ -147,45 +149,40 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     @property
     def coef_(self) -> Array:
         """The coefficients, outputs x columns; one row alone if y was one column."""
-        return self._shaped(self._run().value[0])
+        return self._shaped(self._solution().coef)
 
     @property
     def intercept_(self) -> Any:
         """The intercept of each output; zero unless `fit_intercept`."""
-        level = self._run().value[1]
-        assert level is not None
+        level = self._solution().level
         return self._shaped(level if self.fit_intercept else np.zeros_like(level))
 
     @property
     def scale_(self) -> Any:
         """The scale of the residuals of each output."""
-        log_scale = self._run().value[2]
-        assert log_scale is not None
-        return self._shaped(np.exp(log_scale))
+        return self._shaped(self._solution().scale)
 
     @property
     def coef_stderr_(self) -> Array:
         """The standard error of each coefficient; NaN where the learner or aggregator cannot tell."""
-        snapshot = self._run()
-        coef, variance = snapshot.value[0], snapshot.value[3]
-        assert coef is not None
+        snapshot, solution = self._run(), self._solution()
         plan, stream = snapshot.plan, snapshot.complete
         points = plan.aggregator.held_points(stream.state)
         if len(points) >= BATCHES_FOR_SPREAD:
-            error = spread_error(np.stack([np.asarray(point[0]) for point in points]), plan.aggregator)
-        elif variance is not None:
+            error = spread_error(self._space().coefficients_of(points, snapshot.value), plan.aggregator)
+        elif solution.coef_variance is not None:
             count = max(1, plan.aggregator.count(stream.state))
-            error = np.sqrt(variance * plan.aggregator.variance_factor(coef.size) / count)
+            factor = plan.aggregator.variance_factor(solution.coef.size)
+            error = np.sqrt(solution.coef_variance * factor / count)
         else:
-            error = np.full_like(coef, np.nan)
+            error = np.full_like(solution.coef, np.nan)
         return self._shaped(error)
 
     @property
     def cutoff_(self) -> float:
         """The 99% point of |residual| / scale of ordinary rows."""
-        log_cutoff = self._run().value[4]
-        assert log_cutoff is not None
-        return float(np.exp(log_cutoff))
+        solution = self._solution()
+        return normal_cutoff(len(solution.coef)) if solution.cutoff is None else solution.cutoff
 
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Give the interval of each coefficient that holds the true one with chance 1 - alpha; last axis low, high."""
@@ -226,6 +223,17 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
             return float(batches - 1)
         return float(max(1, snapshot.stream.rows_seen - snapshot.stream.columns - 1))
 
-    def _shaped(self, value: Array | None) -> Any:
-        assert value is not None
+    def _space(self) -> LinearModels | MomentModels:
+        snapshot = self._run()
+        space = snapshot.plan.learner.space(snapshot.stream.columns, snapshot.stream.outputs)
+        assert isinstance(space, (LinearModels, MomentModels))
+        return space
+
+    def _solution(self) -> LinearSolution:
+        snapshot = self._run()
+        if snapshot.reading is None:
+            snapshot.reading = self._space().solution(snapshot.value, snapshot.stream.rows_seen)
+        return snapshot.reading
+
+    def _shaped(self, value: Array) -> Any:
         return value[0] if self._single_target else value

@@ -14,6 +14,7 @@ from robustream.spaces.principal import noise_variance
 
 __all__ = [
     "OUTLIER_RATE",
+    "normal_cutoff",
     "normal_cutoffs",
     "principal_cutoffs",
     "principal_distances",
@@ -71,9 +72,14 @@ def residual_distances(residuals: Array, scale: Array) -> Array:
     return np.asarray((np.abs(residuals) / safe).max(axis=1), dtype=np.float64)
 
 
+def normal_cutoff(outputs: int) -> float:
+    """Give the cut-off for the largest of several independent normal residuals."""
+    return float(-ndtri((1 - (1 - OUTLIER_RATE) ** (1 / outputs)) / 2))
+
+
 def residual_cutoff(residuals: Array, scale: Array) -> Array:
     """Give the logarithm of the cut-off from residuals of rows that are thought to be ordinary."""
-    cut = float(-ndtri((1 - (1 - OUTLIER_RATE) ** (1 / residuals.shape[1])) / 2))
+    cut = normal_cutoff(residuals.shape[1])
     if len(residuals) >= _ROWS_FOR_QUANTILES and np.all(scale > 0):
         cut = _upper_point(residual_distances(residuals, scale), OUTLIER_RATE)
     return np.log(np.clip(np.asarray(cut), 1e-3, 1e6))

@@ -4,6 +4,7 @@ from robustream.spaces.base import Array, Point, Space
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace
 from robustream.spaces.linear import LinearModels
+from robustream.spaces.moments import MomentModels
 from robustream.spaces.principal import PrincipalModels
 from robustream.spaces.product import Part, Parts, ProductSpace
 
@@ -12,6 +13,7 @@ __all__ = [
     "Euclidean",
     "LinearModels",
     "LowRank",
+    "MomentModels",
     "Part",
     "Parts",
     "Point",

@@ -12,7 +12,7 @@ from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.product import Part, ProductSpace
 
-__all__ = ["LinearModels", "LinearPoint"]
+__all__ = ["LinearModels", "LinearPoint", "LinearSolution"]
 
 
 class LinearPoint(NamedTuple):
@@ -24,6 +24,16 @@ class LinearPoint(NamedTuple):
     log_scale: Array  # outputs: logarithm of the residual scale
     coef_variance: Array | None  # outputs x columns, where the batch has worked it out
     log_cutoff: Array  # a number: logarithm of the cut-off for outlying rows, in units of the scale
+
+
+class LinearSolution(NamedTuple):
+    """The settled model; None where the batches could not tell."""
+
+    coef: Array
+    level: Array
+    scale: Array
+    coef_variance: Array | None
+    cutoff: float | None
 
 
 @dataclass(frozen=True)
@@ -59,3 +69,16 @@ class LinearModels(ProductSpace):
             coef = linear.coef if settled is None or settled[0] is None else settled[0]
             return np.asarray(linear.y_center - coef @ linear.x_center)
         return (linear.log_scale, linear.coef_variance, linear.log_cutoff)[part - 2]
+
+    def solution(self, settled: Sequence[Array | None], rows: int) -> LinearSolution:
+        """Read the model off the settled parts."""
+        coef, level, log_scale, variance, log_cutoff = settled
+        assert coef is not None
+        assert level is not None
+        assert log_scale is not None
+        cutoff = None if log_cutoff is None else float(np.exp(log_cutoff))
+        return LinearSolution(coef, level, np.exp(log_scale), variance, cutoff)
+
+    def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
+        """Give the coefficients of each batch."""
+        return np.stack([LinearPoint(*point).coef for point in points])  # type: ignore[arg-type]

@@ -1,0 +1,85 @@
+"""Second moments of columns and targets together, from which a linear model is solved once, at the end.
+
+Where batches have few rows for their columns, their own solutions are poor, and the mean of poor solutions is no
+good one. Their moments are merely noisy, and the mean of noisy moments is a good one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from robustream.spaces.base import Array, Point
+from robustream.spaces.euclidean import Euclidean
+from robustream.spaces.linear import LinearSolution
+from robustream.spaces.product import Part, ProductSpace
+
+__all__ = ["MomentModels", "MomentPoint"]
+
+
+class MomentPoint(NamedTuple):
+    """What is stored of a batch: centre and covariance of the columns followed by the targets."""
+
+    covariance: Array  # (columns + outputs) x (columns + outputs)
+    center: Array  # columns + outputs
+
+
+@dataclass(frozen=True)
+class MomentModels(ProductSpace):
+    """Covariance and centre of columns and targets; `alpha` is the ridge penalty of the final solution."""
+
+    columns: int
+    outputs: int
+    alpha: float = 0.0
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        size = self.columns + self.outputs
+        return Part("second moments", Euclidean((size, size))), Part("centre", Euclidean((size,)))
+
+    @property
+    def primary(self) -> int:
+        return 0
+
+    def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
+        return point[part]
+
+    def solution(self, settled: Sequence[Array | None], rows: int) -> LinearSolution:
+        """Solve for the coefficients; `rows` is the number of rows behind the moments."""
+        covariance, center = settled[0], settled[1]
+        assert covariance is not None
+        assert center is not None
+        bread, cross = self._bread(covariance), covariance[: self.columns, self.columns :]
+        coef = (bread @ cross).T
+        level = center[self.columns :] - coef @ center[: self.columns]
+        explained = np.einsum("op,po->o", coef, cross)
+        unexplained = np.maximum(np.diag(covariance)[self.columns :] - explained, 0.0)
+        scale = np.sqrt(unexplained * rows / max(1, rows - self.columns - 1))
+        return LinearSolution(coef, level, scale, None, None)
+
+    def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
+        """Give the coefficients that each batch asks for, to first order around the settled ones."""
+        covariance = settled[0]
+        assert covariance is not None
+        bread = self._bread(covariance)
+        coef = bread @ covariance[: self.columns, self.columns :]
+        asked = []
+        for point in points:
+            moments = MomentPoint(*point).covariance  # type: ignore[arg-type]
+            columns, cross = moments[: self.columns, : self.columns], moments[: self.columns, self.columns :]
+            asked.append((coef + bread @ (cross - columns @ coef - self.alpha * coef)).T)
+        return np.stack(asked)
+
+    def _bread(self, covariance: Array) -> Array:
+        """Give the inverse of the columns' moments with the penalty, or its shortest substitute."""
+        inner = covariance[: self.columns, : self.columns].astype(np.float64)
+        unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
+        scaled = inner / np.outer(unit, unit) + np.diag(self.alpha / np.square(unit))
+        values, vectors = linalg.eigh(scaled)
+        kept = values > values[-1] * len(values) * np.finfo(covariance.dtype).eps
+        inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+        return inverse / np.outer(unit, unit)
