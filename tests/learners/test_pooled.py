@@ -71,7 +71,7 @@ def test_first_order_coefficients_average_to_the_solution():
 
 def test_rows_far_too_long_are_left_out():
     rng = np.random.default_rng(0)
-    coef, made = batches(rng, count=20)
+    _, made = batches(rng, count=20)
     spoiled = [batch._replace(X=np.where(np.arange(60)[:, None] < 6, 1000 * batch.X, batch.X)) for batch in made]
     clean = [batch._replace(X=batch.X[6:], y=batch.y[6:]) for batch in made]
     np.testing.assert_allclose(pooled(spoiled)[3].coef, pooled(clean)[3].coef, atol=1e-9)

@@ -5,35 +5,37 @@ machine (LLVM splits them where registers are shorter), so results do not depend
 group that hold no data must be NaN: NaN is neither below nor inside any bracket.
 """
 
+# mypy: allow-untyped-calls
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["GROUP_BYTES", "VECTOR_BYTES", "collect", "compiled", "count_below", "float_of", "ordinal_of", "tally", "transpose"]
+from robustream.kernels._workspace import GROUP_BYTES, VECTOR_BYTES
 
-VECTOR_BYTES = 64
-VECTORS = 4
-GROUP_BYTES = VECTOR_BYTES * VECTORS
+__all__ = ["collect", "compiled", "count_below", "float_of", "multiply", "ordinal_of", "tally", "transpose"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+VECTORS = GROUP_BYTES // VECTOR_BYTES
 
 
-def compiled(function: Function) -> Function:
+def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function that only other compiled functions call."""
-    return cast(Function, numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    without_wrappers: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(nogil=True, **without_wrappers)(function)
 
 
-def _typed_intrinsic(function: Function) -> Function:
-    return cast(Function, intrinsic(function))
+def generated(function: Callable[..., Any]) -> Any:
+    """Make a function for compiled code out of one that returns its types and generates its instructions."""
+    return intrinsic(function)
 
 
-@_typed_intrinsic
+@generated
 def ordinal_of(typing_context: Any, value: Any) -> Any:
     """Return the bits of a float >= 0 as an integer: they are ordered as the floats are."""
 
@@ -44,7 +46,7 @@ def ordinal_of(typing_context: Any, value: Any) -> Any:
     return types.int64(value), generate
 
 
-@_typed_intrinsic
+@generated
 def float_of(typing_context: Any, ordinal: Any, like: Any) -> Any:
     """Return the float with these bits, in the dtype of ``like``."""
 
@@ -99,9 +101,7 @@ class _Lanes:
     def offsets(self, group: Any) -> list[Any]:
         """Return where the vectors of a group start."""
         first = self.builder.mul(group, ir.Constant(group.type, self.count * VECTORS))
-        return [
-            self.builder.add(first, ir.Constant(group.type, self.count * vector)) for vector in range(VECTORS)
-        ]
+        return [self.builder.add(first, ir.Constant(group.type, self.count * vector)) for vector in range(VECTORS)]
 
     def mask_bits(self, mask: Any) -> Any:
         return self.builder.bitcast(mask, ir.IntType(self.count))
@@ -145,10 +145,8 @@ class _Lanes:
             builder.store(builder.and_(rest, builder.sub(rest, ir.Constant(rest.type, 1))), left)
 
 
-@_typed_intrinsic
-def transpose(
-    typing_context: Any, matrix: Any, row: Any, column: Any, buffer: Any, place: Any, stride: Any
-) -> Any:
+@generated
+def transpose(typing_context: Any, matrix: Any, row: Any, column: Any, buffer: Any, place: Any, stride: Any) -> Any:
     """Copy as many rows and columns as a vector has lanes; a column then lies ``stride`` after the one before it.
 
     The rows of the matrix must be contiguous in themselves.
@@ -180,7 +178,7 @@ def transpose(
     return types.void(matrix, types.int64, types.int64, buffer, types.int64, types.int64), generate
 
 
-@_typed_intrinsic
+@generated
 def multiply(
     typing_context: Any, left: Any, left_start: Any, right: Any, right_start: Any, groups: Any, products: Any
 ) -> Any:
@@ -200,7 +198,7 @@ def multiply(
     return types.void(left, types.int64, right, types.int64, types.int64, products), generate
 
 
-@_typed_intrinsic
+@generated
 def count_below(typing_context: Any, values: Any, groups: Any, bound: Any) -> Any:
     """Count the values below a bound in magnitude in the first groups of an array."""
 
@@ -268,7 +266,7 @@ def _split(collecting: bool, left: Any, right: Any, store: Any) -> tuple[Any, An
     return result(*common), generate
 
 
-@_typed_intrinsic
+@generated
 def tally(
     typing_context: Any, left: Any, left_start: Any, right: Any, right_start: Any, groups: Any, low: Any, high: Any
 ) -> Any:
@@ -279,7 +277,7 @@ def tally(
     return _split(False, left, right, None)
 
 
-@_typed_intrinsic
+@generated
 def collect(
     typing_context: Any,
     left: Any,

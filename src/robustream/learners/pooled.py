@@ -12,7 +12,7 @@ from robustream.learners.moments import median_scale, require_finite
 from robustream.spaces import Array, MomentModels, Point
 from robustream.spaces.moments import MomentPoint
 
-__all__ = ["PooledRegression"]
+__all__ = ["PooledRegression", "row_weights"]
 
 # Rows whose logarithmic length lies farther out than this many robust deviations lose their weight.
 _FAR = 5.0
@@ -40,7 +40,7 @@ class PooledRegression(Learner):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
         assert batch.y is not None
         joint = np.concatenate([batch.X, batch.y.reshape(batch.rows, -1)], axis=1)
-        weights = _row_weights(joint[:, : batch.X.shape[1]]).astype(joint.dtype)
+        weights = row_weights(joint[:, : batch.X.shape[1]]).astype(joint.dtype)
         total = weights.sum()
         center = np.zeros(joint.shape[1], joint.dtype)
         if self.problem.fit_intercept:
@@ -51,8 +51,8 @@ class PooledRegression(Learner):
         return MomentPoint(covariance.astype(joint.dtype, copy=False), center.astype(joint.dtype, copy=False))
 
 
-def _row_weights(rows: Array) -> Array:
-    """Give 0 to rows whose length, in robust units of the columns, is far from that of the others, and 1 to the rest."""
+def row_weights(rows: Array) -> Array:
+    """Give 0 to rows whose length, in robust units of the columns, is far from that of the others, else 1."""
     center = np.median(rows, axis=0)
     standard = (rows - center) / median_scale(rows, center)
     length = np.log(np.maximum(np.sqrt(np.square(standard, dtype=np.float64).mean(axis=1)), 1e-300))
