@@ -33,11 +33,11 @@ def estimate(kind: str, index: int = 0, dtype: type = np.float64) -> Estimate:
     rng = np.random.default_rng(index)
     if kind == "pca":
         basis = np.linalg.qr(rng.standard_normal((COLUMNS, COMPONENTS)))[0]
-        arrays = (np.ones(COLUMNS), np.zeros(COLUMNS), basis, np.array([3.0, 2.0, 1.0]), np.array(9.0))
+        arrays = (np.ones(COLUMNS), np.zeros(COLUMNS), basis, np.array([3.0, 2.0, 1.0]), np.array(9.0), np.zeros(2))
         point = PrincipalPoint(*(array.astype(dtype) for array in arrays))
     else:
         coef = rng.standard_normal((2, COLUMNS)).astype(dtype)
-        point = LinearPoint(coef, np.ones(COLUMNS, dtype), np.ones(2, dtype), np.ones(2, dtype), None)
+        point = LinearPoint(coef, np.ones(COLUMNS, dtype), np.ones(2, dtype), np.ones(2, dtype), None, np.ones((), dtype))
     return Estimate(index, f"node {index}", 500, point)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from robustream.errors import InvalidInputError
 from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
 from robustream.learners.classical import Classical
+from robustream.learners.refined import Refined
 from robustream.learners.trimmed import Trimmed
 
 __all__ = [
@@ -14,11 +15,12 @@ __all__ = [
     "LinearProblem",
     "PrincipalProblem",
     "Recipe",
+    "Refined",
     "Trimmed",
     "resolve_recipe",
 ]
 
-RECIPES: dict[str, type[Recipe]] = {recipe.name: recipe for recipe in (Classical, Trimmed)}
+RECIPES: dict[str, type[Recipe]] = {recipe.name: recipe for recipe in (Refined, Classical, Trimmed)}
 
 
 def resolve_recipe(learner: str | Recipe) -> Recipe:

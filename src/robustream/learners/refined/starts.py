@@ -1,0 +1,59 @@
+"""Robust starts of a regression: concentration on the better half, from several places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robustream.learners.refined.separation import shortest_half
+from robustream.learners.refined.solver import TINY, Solver, bisquare, bisquare_scale, residuals, row_norm
+from robustream.spaces import Array
+
+__all__ = ["concentrate", "elemental_start", "robust_start"]
+
+ELEMENTAL_LIMIT = 8  # parameters; beyond, a clean random subset is too rare
+
+
+def elemental_start(D: Array, Y: Array, rng: np.random.Generator, n_subsets: int = 500) -> Array:
+    """The best of many exact fits to a few random rows each: the surest start where parameters are few."""
+    n, k = D.shape
+    chosen = rng.random((n_subsets, n)).argpartition(min(k, n - 1), axis=1)[:, : k + 1]
+    A = D[chosen].astype(np.float64)
+    # A little ridge in place of a search for subsets of full rank.
+    gram = A.transpose(0, 2, 1) @ A
+    gram += (1e-8 * np.trace(gram, axis1=1, axis2=2)[:, None, None] + TINY) * np.eye(k)
+    betas = np.linalg.solve(gram, A.transpose(0, 2, 1) @ Y[chosen])
+    size = np.stack([row_norm(residuals(D, Y, beta)) for beta in betas])
+    order = np.argsort(np.median(size, axis=1))[:10]
+    return betas[order[np.argmin([bisquare_scale(size[i]) for i in order])]]
+
+
+def concentrate(D: Array, Y: Array, beta: Array, solver: Solver, n_steps: int) -> tuple[Array, float]:
+    """Reweighted least squares on the better half; the fit of smallest M-scale on the way, with that scale."""
+    best, best_scale = beta, bisquare_scale(row_norm(residuals(D, Y, beta)))
+    for _ in range(n_steps):
+        R = residuals(D, Y, beta)
+        # A large shifted minority pulls the intercept; the majority's centre does not.
+        size = row_norm(R - shortest_half(R)[0] if solver.penalty[-1] == 0 else R)
+        middle = float(np.median(size)) + TINY
+        # The floor holds on to rare flags and groups, whose few rows may all be far at first.
+        beta = solver(D, Y, np.maximum(bisquare(size, 2.3 * middle), 0.02 * np.minimum(1, middle / (size + middle))))
+        scale = bisquare_scale(row_norm(residuals(D, Y, beta)))
+        if scale < best_scale:
+            best, best_scale = beta, scale
+    return best, best_scale
+
+
+def robust_start(D: Array, Y: Array, solver: Solver, rng: np.random.Generator) -> Array:
+    """Concentration from least absolute deviations, and from exact fits where parameters are few."""
+    beta = solver(D, Y, np.ones(len(D)))
+    if len(D) < 2 * D.shape[1]:
+        return beta
+    for _ in range(6):
+        size = row_norm(residuals(D, Y, beta))
+        beta = solver(D, Y, 1 / np.maximum(size, 0.05 * np.median(size) + TINY))
+    best, scale = concentrate(D, Y, beta, solver, n_steps=8)
+    if D.shape[1] <= ELEMENTAL_LIMIT and len(D) > 2 * D.shape[1]:
+        some = slice(0, 300)  # of a random sample
+        other, other_scale = concentrate(D, Y, elemental_start(D[some], Y[some], rng), solver, n_steps=12)
+        best = other if other_scale < scale else best
+    return best
