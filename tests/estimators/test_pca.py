@@ -24,8 +24,9 @@ def rows():
     return rng.normal(size=(2000, 5)) * [5, 4, 1, 1, 1] @ np.linalg.qr(rng.normal(size=(5, 5)))[0] + 100
 
 
-def test_one_batch_of_the_classical_learner_is_plain_pca(rows):
-    model = rs.OutlierRobustPCA(3, batch_size=2000).fit(rows)
+@pytest.mark.parametrize("learner", ["refined", "classical"])
+def test_one_batch_of_clean_rows_is_plain_pca(rows, learner):
+    model = rs.OutlierRobustPCA(3, batch_size=2000, learner=learner).fit(rows)
     plain = PCA(3).fit(rows)
     np.testing.assert_allclose(np.abs(model.components_ @ plain.components_.T), np.eye(3), atol=1e-9)
     np.testing.assert_allclose(model.explained_variance_, plain.explained_variance_)

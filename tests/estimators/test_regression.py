@@ -19,9 +19,10 @@ def table():
     return rows, rows @ [1.0, -2.0, 3.0] + 7 + rng.normal(size=2000)
 
 
-def test_one_batch_of_the_classical_learner_is_least_squares(table):
+@pytest.mark.parametrize("learner", ["refined", "classical"])
+def test_one_batch_of_clean_rows_is_least_squares(table, learner):
     rows, target = table
-    model = rs.OutlierRobustRegressor(batch_size=2000).fit(rows, target)
+    model = rs.OutlierRobustRegressor(batch_size=2000, learner=learner).fit(rows, target)
     plain = LinearRegression().fit(rows, target)
     np.testing.assert_allclose(model.coef_, plain.coef_)
     np.testing.assert_allclose(model.intercept_, plain.intercept_)

@@ -16,7 +16,7 @@ def pooled(batches, **problem):
     space = learner.space(columns, outputs)
     points = [learner.estimate(batch, np.random.default_rng(0)).point for batch in batches]
     settled = tuple(np.mean([point[part] for point in points], axis=0) for part in range(2))
-    return space, points, settled, space.solution(settled, sum(batch.rows for batch in batches))
+    return space, points, settled, space.solution(settled, sum(batch.rows for batch in batches), averaged=True)
 
 
 def batches(rng, count=10, rows=60, columns=40, outputs=2):

@@ -24,7 +24,7 @@ def regression_error(batches, coef, aggregator, learner):
 
 
 def pca_error(batches, basis, **options):
-    model = rs.OutlierRobustPCA(basis.shape[1], **options)
+    model = rs.OutlierRobustPCA(basis.shape[1], **{"learner": "classical", "aggregator": "geometric-median"} | options)
     for batch in batches:
         model.partial_fit(batch.X)
     return subspace_error(model.components_.T, basis)

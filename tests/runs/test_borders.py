@@ -63,7 +63,7 @@ def indices(model):
 
 
 def test_a_large_call_is_a_batch_and_small_calls_wait_for_one_another(rows):
-    model = rs.OutlierRobustPCA(1)  # needs 20 rows for a batch
+    model = rs.OutlierRobustPCA(1, learner="classical")  # needs 20 rows for a batch
     model.partial_fit(rows[:8])
     assert model.n_batches_seen_ == 0
     model.partial_fit(rows[8:108])
@@ -80,7 +80,7 @@ def test_a_large_call_is_a_batch_and_small_calls_wait_for_one_another(rows):
 
 def test_waiting_rows_count_when_an_attribute_is_read_and_are_not_stored(rows):
     def fed(*stops):
-        model = rs.OutlierRobustPCA(1, aggregator="mean")
+        model = rs.OutlierRobustPCA(1, learner="classical", aggregator="mean")
         for start, stop in pairwise((0, *stops)):
             model.partial_fit(rows[start:stop])
         return model

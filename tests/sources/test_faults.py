@@ -37,7 +37,9 @@ def estimate(kind: str, index: int = 0, dtype: type = np.float64) -> Estimate:
         point = PrincipalPoint(*(array.astype(dtype) for array in arrays))
     else:
         coef = rng.standard_normal((2, COLUMNS)).astype(dtype)
-        point = LinearPoint(coef, np.ones(COLUMNS, dtype), np.ones(2, dtype), np.ones(2, dtype), None, np.ones((), dtype))
+        point = LinearPoint(
+            coef, np.ones(COLUMNS, dtype), np.ones(2, dtype), np.ones(2, dtype), None, np.ones((), dtype)
+        )
     return Estimate(index, f"node {index}", 500, point)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from robustream.aggregators.base import Aggregator, Assessment, StepInfo
 from robustream.aggregators.coordinatewise import CoordinateMedian, TrimmedMean
+from robustream.aggregators.filtered import Filtered
 from robustream.aggregators.geometric_median import GeometricMedian
 from robustream.aggregators.mean import Mean
 from robustream.aggregators.online_median import OnlineMedian
@@ -14,6 +15,7 @@ __all__ = [
     "Aggregator",
     "Assessment",
     "CoordinateMedian",
+    "Filtered",
     "GeometricMedian",
     "Mean",
     "OnlineMedian",
@@ -23,7 +25,8 @@ __all__ = [
 ]
 
 AGGREGATORS: dict[str, type[Aggregator]] = {
-    aggregator.name: aggregator for aggregator in (GeometricMedian, OnlineMedian, Mean, CoordinateMedian, TrimmedMean)
+    aggregator.name: aggregator
+    for aggregator in (Filtered, GeometricMedian, OnlineMedian, Mean, CoordinateMedian, TrimmedMean)
 }
 
 

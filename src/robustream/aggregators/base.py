@@ -49,6 +49,8 @@ class Aggregator(ABC):
 
     name: ClassVar[str]
     order_dependent: ClassVar[bool] = False
+    # Whether each part of the value is a mean over the same estimates, so that moments of all their rows add up.
+    averages: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         """Show the settings, as scikit-learn shows an estimator's."""

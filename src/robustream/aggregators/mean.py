@@ -32,6 +32,7 @@ class Mean(Aggregator):
     """Averages whatever comes: exact, fast and broken by a single bad batch."""
 
     name: ClassVar[str] = "mean"
+    averages: ClassVar[bool] = True
 
     def init(self, space: ProductSpace, *, half_life: float | None = None, seed: int = 0) -> RunningMean:
         """Give the state before the first estimate."""

@@ -1,7 +1,8 @@
 """What aggregators share that keep their estimates and work the value out when it is asked for.
 
-Such an aggregator is a rule for one part: points and weights in, value and shares out. The parts of a product
-are settled in order, so that a later part can be read in the light of the earlier ones.
+`Keeping` keeps them within a budget and leaves all else open. `Retaining` is for an aggregator that is a rule for
+one part: points and weights in, value and shares out. The parts of a product are settled in order, so that a later
+part can be read in the light of the earlier ones.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from robustream.aggregators.held import Held, admit, join, parse_budget, recency
 from robustream.batch import Estimate
 from robustream.spaces import Array, Point, ProductSpace, Space
 
-__all__ = ["Retaining", "Settled"]
+__all__ = ["Keeping", "Retaining", "Settled"]
 
 
 class Settled(NamedTuple):
@@ -27,16 +28,12 @@ class Settled(NamedTuple):
     shares: Array
 
 
-class Retaining(Aggregator):
-    """Keeps estimates within a budget ('256 MB', or a number of estimates) and settles part by part."""
+class Keeping(Aggregator):
+    """Keeps estimates within a budget ('256 MB', or a number of estimates)."""
 
     def __init__(self, budget: int | str = "256 MB") -> None:
         self.budget = budget
         self._budget = parse_budget(budget)
-
-    @abstractmethod
-    def settle(self, space: Space, points: Sequence[Array], weights: Array) -> Settled:
-        """Give the value of one part from the points that have it."""
 
     def init(self, space: ProductSpace, *, half_life: float | None = None, seed: int = 0) -> Held:
         """Give the state before the first estimate."""
@@ -61,6 +58,14 @@ class Retaining(Aggregator):
     def held_points(self, state: Held) -> list[Point]:
         """Give the points that are still held, ordered by index."""
         return [estimate.point for estimate in state.estimates if estimate.point is not None]
+
+
+class Retaining(Keeping):
+    """Settles part by part, each for itself."""
+
+    @abstractmethod
+    def settle(self, space: Space, points: Sequence[Array], weights: Array) -> Settled:
+        """Give the value of one part from the points that have it."""
 
     def value(self, state: Held) -> tuple[Array | None, ...]:
         """Give the settled value of each part."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +13,16 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from robustream.bench.accuracy.cases import Case
+    from robustream.bench.accuracy.methods import Method
+    from robustream.bench.accuracy.run import CaseResult
     from robustream.bench.figures import Figure
     from robustream.bench.suite import Step
 
 __all__ = ["bench"]
 
 bench = typer.Typer(
-    help="Measure speed, memory and start on this machine.",
+    help="Measure speed, memory, start and accuracy on this machine.",
     epilog="Example: robustream bench kernels --quick",
     no_args_is_help=True,
 )
@@ -26,7 +30,7 @@ bench = typer.Typer(
 
 @bench.callback()
 def _group() -> None:
-    """Measure speed, memory and start on this machine."""
+    """Measure speed, memory, start and accuracy on this machine."""
 
 
 @bench.command(epilog="Example: robustream bench kernels --quick --threads 2 --out results")
@@ -53,11 +57,7 @@ def kernels(
 
     if threads is not None and threads < 1:
         raise typer.BadParameter(f"threads must be at least 1; {threads} came.")
-    if out is not None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise typer.BadParameter(f"the folder --out {out} cannot be made: {error.strerror}") from error
+    _make_folder(out)
     used = threads or get_threads()
     console = Console(highlight=False)
     figures = _measure(kernel_steps(used, quick=quick))
@@ -74,6 +74,118 @@ def kernels(
         console.print(f"Figures written to {target}.", soft_wrap=True, markup=False)
     if strict and any(figure.met is False for figure in figures):
         raise typer.Exit(1)
+
+
+class Problem(StrEnum):
+    """What to fit."""
+
+    REGRESSION = "regression"
+    PCA = "pca"
+    ALL = "all"
+
+
+@bench.command(epilog="Example: robustream bench accuracy --quick --cases leverage --out results")
+def accuracy(
+    quick: Annotated[bool, typer.Option("--quick", help="A third of the cases, no slow peers.")] = False,
+    problem: Annotated[Problem, typer.Option(metavar="NAME", help="regression, pca or all.")] = Problem.ALL,
+    seeds: Annotated[int | None, typer.Option(metavar="N", help="Seeds a case; 5, or 2 if quick.")] = None,
+    first_seed: Annotated[int, typer.Option(metavar="N", help="The first of them.")] = 1000,
+    cases: Annotated[str, typer.Option(metavar="PATTERN", help="Only such cases: 'p=200', cells.")] = "",
+    peers: Annotated[bool, typer.Option(help="Fit the other libraries too.")] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", file_okay=False, help="Write JSON, CSV and a picture here."),
+    ] = None,
+) -> None:
+    """Fit dirty data of many kinds, ours and the peers, beside an oracle that saw the clean rows alone.
+
+    All cases with all peers take about an hour; quick ones two minutes.
+    """
+    from rich.console import Console
+
+    from robustream.bench.accuracy.cases import choose_cases
+    from robustream.bench.accuracy.run import choose_methods
+    from robustream.bench.accuracy.table import TABLE_WIDTH, show_results
+    from robustream.bench.environment import describe_environment
+
+    count = (2 if quick else 5) if seeds is None else seeds
+    if count < 1 or first_seed < 0:
+        raise typer.BadParameter(f"seeds must be at least 1 and first-seed 0; {count} and {first_seed} came.")
+    chosen = choose_cases(problem.value, cases, quick=quick)
+    if not chosen:
+        raise typer.BadParameter(f"no case is like --cases {cases!r}; try leverage, 'bad batches', 40% or p=200.")
+    _make_folder(out)
+    problems = dict.fromkeys(case.problem for case in chosen)
+    methods = [method for each in problems for method in choose_methods(each, peers=peers, quick=quick)]
+    used = list(range(first_seed, first_seed + count))
+    results = _run_gauntlet(chosen, methods, used)
+    console = Console(highlight=False)
+    # In a file or a pipe nothing is gained by folding lines.
+    console = console if console.is_terminal else Console(highlight=False, width=TABLE_WIDTH)
+    show_results(results, methods, console)
+    if out is not None:
+        facts = {
+            "quick": quick,
+            "seeds": used,
+            "environment": describe_environment(1),
+            "methods": [
+                {"problem": method.problem, "name": method.name, "title": method.title, "missing": method.missing}
+                for method in methods
+            ],
+        }
+        _write_gauntlet(out, results, facts, console)
+
+
+def _run_gauntlet(cases: Sequence[Case], methods: Sequence[Method], seeds: Sequence[int]) -> list[CaseResult]:
+    """Run all cases, with progress on the error stream."""
+    from time import perf_counter
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from robustream.bench.accuracy.run import run_cases
+
+    console = Console(stderr=True, highlight=False)
+    words = TextColumn("{task.fields[words]}")
+    columns = (BarColumn(20), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), words)
+    done, started = 0.0, perf_counter()
+    total = sum(case.cost for case in cases)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total * len(seeds), words="")
+
+        def before(case: Case) -> None:
+            nonlocal done
+            progress.update(task, words=f"{case.problem}: {case.name}")
+            if not console.is_terminal:
+                spent = perf_counter() - started
+                left = f", {spent / done * (total - done):.0f} s left" if done else ""
+                place = cases.index(case) + 1
+                line = f"{place} of {len(cases)}: {case.problem} {case.name} ({spent:.0f} s{left})"
+                console.print(line, soft_wrap=True, markup=False)
+            done += case.cost
+
+        return run_cases(cases, methods, seeds, before, lambda case: progress.advance(task, case.cost))
+
+
+def _write_gauntlet(out: Path, results: Sequence[CaseResult], facts: dict[str, Any], console: Console) -> None:
+    from robustream.bench.accuracy.picture import MissingMatplotlibError, write_picture
+    from robustream.bench.accuracy.store import write_csv, write_json
+
+    written = [write_json(out, results, facts), write_csv(out, results)]
+    try:
+        written.append(write_picture(out, results))
+    except MissingMatplotlibError as error:
+        console.print(f"No picture: {error}.", style="yellow", soft_wrap=True, markup=False)
+    console.print(f"Written: {', '.join(str(path) for path in written)}.", soft_wrap=True, markup=False)
+
+
+def _make_folder(out: Path | None) -> None:
+    """Make the folder for results before any work is done."""
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise typer.BadParameter(f"the folder --out {out} cannot be made: {error.strerror}") from error
 
 
 def _measure(steps: Sequence[Step]) -> list[Figure]:

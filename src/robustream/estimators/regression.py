@@ -88,8 +88,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         *,
         fit_intercept: bool = True,
         alpha: float = 0.0,
-        learner: str | Recipe = "classical",
-        aggregator: str | Aggregator = "geometric-median",
+        learner: str | Recipe = "refined",
+        aggregator: str | Aggregator = "filtered",
         batch_size: int | str = "auto",
         half_life: float | None = None,
         device: str | None = None,
@@ -232,7 +232,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     def _solution(self) -> LinearSolution:
         snapshot = self._run()
         if snapshot.reading is None:
-            snapshot.reading = self._space().solution(snapshot.value, snapshot.stream.rows_seen)
+            averaged = snapshot.plan.aggregator.averages
+            snapshot.reading = self._space().solution(snapshot.value, snapshot.stream.rows_seen, averaged)
         return snapshot.reading
 
     def _shaped(self, value: Array) -> Any:

@@ -83,7 +83,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         estimator: Any,
         *,
         parameters: Iterable[str] | None = None,
-        aggregator: str | Aggregator = "geometric-median",
+        aggregator: str | Aggregator = "filtered",
         batch_size: int | str = "auto",
         half_life: float | None = None,
         random_state: Any = None,

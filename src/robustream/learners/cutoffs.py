@@ -52,7 +52,10 @@ def principal_cutoffs(standard: Array, basis: Array, eigenvalues: Array, total_v
     if len(standard) < _ROWS_FOR_QUANTILES:
         return np.log(normal_cutoffs(np.full(columns - components, noise), components))
     distances = principal_distances(standard, basis.T, eigenvalues, noise)
-    return np.log(np.clip([_upper_point(distance, rate) for distance in distances], 1e-3, 1e6))
+    # Rows far out within the subspace may be left among the ordinary ones: the upper tenth is read off the rest.
+    tenth = np.sqrt([chdtri(max(columns - components, 1), [0.1, rate]), chdtri(components, [0.1, rate])])
+    cuts = [_upper_point(distance, 0.1) * far / near for distance, (near, far) in zip(distances, tenth, strict=True)]
+    return np.log(np.clip(cuts, 1e-3, 1e6))
 
 
 def normal_cutoffs(outside_variances: Array, components: int) -> Array:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.product import Part, ProductSpace
 
-__all__ = ["LinearModels", "LinearPoint", "LinearSolution"]
+__all__ = ["LinearModels", "LinearPoint", "LinearSolution", "invert_moments", "solve_moments"]
 
 
 class LinearPoint(NamedTuple):
@@ -24,6 +25,7 @@ class LinearPoint(NamedTuple):
     log_scale: Array  # outputs: logarithm of the residual scale
     coef_variance: Array | None  # outputs x columns, where the batch has worked it out
     log_cutoff: Array  # a number: logarithm of the cut-off for outlying rows, in units of the scale
+    moments: Array | None = None  # covariance of the columns and targets of the rows it believes, about the centres
 
 
 class LinearSolution(NamedTuple):
@@ -38,23 +40,29 @@ class LinearSolution(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearModels(ProductSpace):
-    """Coefficients, level, residual scale, sometimes the variance of the coefficients, cut-off for outlying rows.
+    """Coefficients, level, residual scale; the variance of the coefficients, cut-off and moments come along.
 
     The level of a batch is taken at the settled coefficients: the intercept of a batch far from x = 0 is as
-    uncertain as its slope times that distance, while its mean is known well.
+    uncertain as its slope times that distance, while its mean is known well. Batches are judged by their
+    coefficients. Where they bring the second moments of the rows they believe, the answer is solved from the mean of
+    these: it is that of all believed rows together, rare values and drift between batches included.
     """
 
     columns: int
     outputs: int
+    alpha: float = 0.0
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        size = self.columns + self.outputs
         return (
             Part("coefficients", Euclidean((self.outputs, self.columns))),
             Part("level", Euclidean((self.outputs,))),
-            Part("log residual scale", Euclidean((self.outputs,))),
-            Part("coefficient variance", Euclidean((self.outputs, self.columns))),
-            Part("log cut-off", Euclidean(())),
+            Part("log residual scale", Euclidean((self.outputs,)), "noise"),
+            Part("coefficient variance", Euclidean((self.outputs, self.columns)), "passenger"),
+            Part("log cut-off", Euclidean(()), "passenger"),
+            Part("centre", Euclidean((size,)), "passenger"),
+            Part("second moments", Euclidean((size, size)), "passenger"),
         )
 
     @property
@@ -68,17 +76,51 @@ class LinearModels(ProductSpace):
         if part == 1:
             coef = linear.coef if settled is None or settled[0] is None else settled[0]
             return np.asarray(linear.y_center - coef @ linear.x_center)
-        return (linear.log_scale, linear.coef_variance, linear.log_cutoff)[part - 2]
+        if part < 5:
+            return (linear.log_scale, linear.coef_variance, linear.log_cutoff)[part - 2]
+        if linear.moments is None:
+            return None
+        center = np.concatenate([linear.x_center, linear.y_center])
+        if part == 5:
+            return center
+        # About the settled centre: what differs between batches belongs to the moments of all rows.
+        offset = np.zeros_like(center) if settled is None or settled[5] is None else center - settled[5]
+        return linear.moments + np.outer(offset, offset)
 
-    def solution(self, settled: Sequence[Array | None], rows: int) -> LinearSolution:
-        """Read the model off the settled parts."""
-        coef, level, log_scale, variance, log_cutoff = settled
+    def known(self, part: int, point: Point) -> Array | None:
+        linear = LinearPoint(*point)  # type: ignore[arg-type]
+        if part != 0 or linear.moments is None:
+            return None
+        spread = np.diag(linear.moments)[: self.columns] > 0
+        return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
+
+    def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
+        """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
+        coef, level, log_scale, variance, log_cutoff, center, moments = settled
         assert coef is not None
         assert level is not None
         assert log_scale is not None
+        if averaged and moments is not None and center is not None:
+            coef = solve_moments(moments, self.columns, self.alpha).astype(coef.dtype)
+            level = center[self.columns :] - coef @ center[: self.columns]
         cutoff = None if log_cutoff is None else float(np.exp(log_cutoff))
         return LinearSolution(coef, level, np.exp(log_scale), variance, cutoff)
 
     def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
         """Give the coefficients of each batch."""
         return np.stack([LinearPoint(*point).coef for point in points])  # type: ignore[arg-type]
+
+
+def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
+    """Give the inverse of the columns' moments with the penalty, or its shortest substitute where there is none."""
+    inner = moments[:columns, :columns].astype(np.float64)
+    unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
+    scaled = inner / np.outer(unit, unit) + np.diag(alpha / np.square(unit))
+    values, vectors = linalg.eigh(scaled)
+    kept = values > values[-1] * len(values) * np.finfo(moments.dtype).eps
+    return ((vectors[:, kept] / values[kept]) @ vectors[:, kept].T) / np.outer(unit, unit)
+
+
+def solve_moments(moments: Array, columns: int, alpha: float) -> Array:
+    """Give the coefficients (outputs x columns) that second moments amount to."""
+    return (invert_moments(moments, columns, alpha) @ moments[:columns, columns:]).T

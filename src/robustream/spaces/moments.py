@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.linear import LinearSolution
+from robustream.spaces.linear import LinearSolution, invert_moments
 from robustream.spaces.product import Part, ProductSpace
 
 __all__ = ["MomentModels", "MomentPoint"]
@@ -48,12 +47,12 @@ class MomentModels(ProductSpace):
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         return point[part]
 
-    def solution(self, settled: Sequence[Array | None], rows: int) -> LinearSolution:
+    def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Solve for the coefficients; `rows` is the number of rows behind the moments."""
         covariance, center = settled[0], settled[1]
         assert covariance is not None
         assert center is not None
-        bread, cross = self._bread(covariance), covariance[: self.columns, self.columns :]
+        bread, cross = invert_moments(covariance, self.columns, self.alpha), covariance[: self.columns, self.columns :]
         coef = (bread @ cross).T
         level = center[self.columns :] - coef @ center[: self.columns]
         explained = np.einsum("op,po->o", coef, cross)
@@ -65,7 +64,7 @@ class MomentModels(ProductSpace):
         """Give the coefficients that each batch asks for, to first order around the settled ones."""
         covariance = settled[0]
         assert covariance is not None
-        bread = self._bread(covariance)
+        bread = invert_moments(covariance, self.columns, self.alpha)
         coef = bread @ covariance[: self.columns, self.columns :]
         asked = []
         for point in points:
@@ -73,13 +72,3 @@ class MomentModels(ProductSpace):
             columns, cross = moments[: self.columns, : self.columns], moments[: self.columns, self.columns :]
             asked.append((coef + bread @ (cross - columns @ coef - self.alpha * coef)).T)
         return np.stack(asked)
-
-    def _bread(self, covariance: Array) -> Array:
-        """Give the inverse of the columns' moments with the penalty, or its shortest substitute."""
-        inner = covariance[: self.columns, : self.columns].astype(np.float64)
-        unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
-        scaled = inner / np.outer(unit, unit) + np.diag(self.alpha / np.square(unit))
-        values, vectors = linalg.eigh(scaled)
-        kept = values > values[-1] * len(values) * np.finfo(covariance.dtype).eps
-        inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-        return inverse / np.outer(unit, unit)

@@ -59,12 +59,12 @@ class PrincipalModels(ProductSpace):
     @property
     def parts(self) -> tuple[Part, ...]:
         return (
-            Part("log column scale", Euclidean((self.columns,))),
+            Part("log column scale", Euclidean((self.columns,)), "noise"),
             Part("mean", Euclidean((self.columns,))),
             Part("subspace", Subspace(self.columns, self.components)),
-            Part("signal variance", LowRank(self.columns, self.components)),
-            Part("noise variance", Euclidean(())),
-            Part("log cut-offs", Euclidean((2,))),
+            Part("signal variance", LowRank(self.columns, self.components), "noise"),
+            Part("noise variance", Euclidean(()), "noise"),
+            Part("log cut-offs", Euclidean((2,)), "passenger"),
         )
 
     @property

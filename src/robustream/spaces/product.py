@@ -11,18 +11,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from robustream.spaces.base import Array, Point, Space
 
-__all__ = ["Part", "Parts", "ProductSpace"]
+__all__ = ["Part", "Parts", "ProductSpace", "Role"]
+
+
+Role = Literal["answer", "noise", "passenger"]
 
 
 class Part(NamedTuple):
-    """A named factor of a product."""
+    """A named factor of a product.
+
+    Its role says how it speaks for or against an estimate: an answer must agree with those of the others, noise
+    (scales and variances) differs between honest batches too, and a passenger is never asked.
+    """
 
     name: str
     space: Space
+    role: Role = "answer"
 
 
 class ProductSpace(ABC):
@@ -41,6 +49,13 @@ class ProductSpace(ABC):
     @abstractmethod
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         """Read one part off a point, given the values of the parts before it; None if the point lacks it."""
+
+    def known(self, part: int, point: Point) -> Array | None:
+        """Tell which entries of a part the point really knows; None if all.
+
+        A batch in which a column never changes knows nothing of its coefficient, whatever number stands there.
+        """
+        return None
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         """Turn the value of a part, as expressed in the light of those before it, into the part itself."""

@@ -56,7 +56,7 @@ def fit_mixture(
     """
     k = D.shape[1]
     r = residuals(D, Y, beta)[:, 0]
-    reach = 20.0 * sigma
+    reach, floor = 20.0 * sigma, 0.3 * sigma
     near = np.abs(r) < reach
     good = (np.abs(r) < min(2.5 * sigma, np.quantile(np.abs(r), inner))).astype(np.float64)
     other = near - good
@@ -75,7 +75,8 @@ def fit_mixture(
         share = np.array([good.sum(), other.sum(), flat.sum()]) + 0.5
         previous, beta = beta, solver(D, Y, good)
         r = residuals(D, Y, beta)[:, 0]
-        sigma = np.sqrt((good @ r**2) / max(good.sum() - k, good.sum() / 4)) + TINY
+        # Stuck sensors and rounded targets leave a few rows with the same residual: no model of their own.
+        sigma = max(np.sqrt((good @ r**2) / max(good.sum() - k, good.sum() / 4)), floor) + TINY
         if np.mean((D @ (beta - previous)) ** 2) < 1e-4 * sigma**2 * k / len(D):
             break
     parameters = 3 + (k if second_line else 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,9 +11,11 @@ from robustream.learners.refined.mixture import fit_mixture
 from robustream.learners.refined.solver import TINY, Solver, bisquare, normal_equivalent, residual_scale, residuals
 from robustream.spaces import Array
 
-__all__ = ["looks_clean", "polish"]
+__all__ = ["Polished", "looks_clean", "plain", "polish"]
 
 Mask = NDArray[np.bool_]
+# Coefficients, scale of each output, weight of each row.
+Polished: TypeAlias = tuple[Array, Array, Array]
 
 
 def looks_clean(z: Array, fitted: Array) -> bool:
@@ -30,21 +34,25 @@ def looks_clean(z: Array, fitted: Array) -> bool:
     return bool(n * relation < 9)
 
 
-def polish(
-    D: Array, Y: Array, beta: Array, use: Mask, sample: NDArray[np.intp], solver: Solver
-) -> tuple[Array, Array, Array]:
+def plain(D: Array, Y: Array, beta: Array, use: Mask, sample: NDArray[np.intp], solver: Solver) -> Polished:
+    """Least squares of the rows in use."""
+    weights = use.astype(np.float64)
+    beta = solver(D, Y, weights)
+    R = residuals(D[use], Y[use], beta)
+    return beta, np.maximum(np.sqrt(np.sum(R**2, axis=0) / max(use.sum() - D.shape[1], 1)), TINY), weights
+
+
+def polish(D: Array, Y: Array, beta: Array, use: Mask, sample: NDArray[np.intp], solver: Solver) -> Polished:
     """Efficient steps on the rows in use; plain least squares where their residuals look normal.
 
     Everything that takes many steps is done on the sample; all rows are passed three times.
     """
     k = D.shape[1]
     if len(sample) < 2 * k:  # too few rows to judge a residual by
-        beta = solver(D, Y, use.astype(np.float64))
-        R = residuals(D[use], Y[use], beta)
-        return beta, np.sqrt(np.sum(R**2, axis=0) / max(use.sum() - k, 1)), use.astype(np.float64)
+        return plain(D, Y, beta, use, sample, solver)
     Ds, Ys = D[sample], Y[sample]
     for _ in range(4):
-        R = Ys - Ds @ beta
+        R = residuals(Ds, Ys, beta)
         scale = residual_scale(R, k)
         beta = solver(Ds, Ys, bisquare(normal_equivalent(R, scale), 4.7))
     if len(sample) < use.sum():  # else residuals outside the sample are larger than inside
@@ -53,8 +61,7 @@ def polish(
     scale = residual_scale(R[sample], k * len(sample) / use.sum())
     z = normal_equivalent(R, scale)
     if looks_clean(z[use], (Y - R)[use, 0]):
-        weights = use.astype(np.float64)
-        return solver(D, Y, weights), scale, weights
+        return plain(D, Y, beta, use, sample, solver)
     if Y.shape[1] > 1:
         for _ in range(2):
             weights = use * bisquare(z, 4.7)

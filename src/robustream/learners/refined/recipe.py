@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robustream.batch import Batch
 from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
@@ -17,10 +18,12 @@ from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import principal_point, principal_point_of_rows, require_finite
 from robustream.learners.pooled import PooledRegression, row_weights
-from robustream.learners.refined.regression import refined_regression
+from robustream.learners.refined.groups import EVIDENCE
+from robustream.learners.refined.regression import RefinedFit, refined_regression
 from robustream.learners.refined.scatter import location_scatter
+from robustream.learners.refined.separation import valley
 from robustream.spaces import Array, LinearModels, MomentModels, Point, PrincipalModels
-from robustream.spaces.linear import LinearPoint
+from robustream.spaces.linear import LinearPoint, invert_moments
 
 __all__ = ["Refined", "RefinedPrincipal", "RefinedRegression"]
 
@@ -98,7 +101,7 @@ class RefinedRegression(Learner):
     def space(self, n_columns: int, n_outputs: int) -> LinearModels | MomentModels:
         if n_columns > WIDEST_SOLVED:
             return self._pooled().space(n_columns, n_outputs)
-        return LinearModels(n_columns, n_outputs)
+        return LinearModels(n_columns, n_outputs, self.problem.alpha)
 
     def required_rows(self, n_columns: int) -> int:
         return 2 if self.problem.fit_intercept else 1
@@ -114,32 +117,41 @@ class RefinedRegression(Learner):
             return self._pooled().solve(batch, rng)
         targets = batch.y.reshape(batch.rows, -1)
         fit = refined_regression(batch.X, targets, rng, self.problem.fit_intercept, self.problem.alpha)
-        require_finite(fit.coef)
-        dtype = batch.X.dtype
-        y_center = fit.intercept + fit.coef @ fit.x_center
-        residuals = targets - fit.intercept - batch.X @ fit.coef.T
-        ordinary = fit.row_weights > 0.5
-        cutoff = residual_cutoff(residuals[ordinary], fit.scale)
+        require_finite(fit.moments)
+        columns, dtype = batch.X.shape[1], batch.X.dtype
+        if batch.rows > 1 and not np.any(np.diag(fit.moments)[:columns] > 0):
+            # Its mean would count as much as anyone's, with nothing to judge it by.
+            raise ValueError("no column varies, so that nothing can be learned about the coefficients")
+        cutoff = residual_cutoff(fit.residuals[_ordinary(fit)], fit.scale)
         variance = None
         if batch.index < BATCHES_FOR_SPREAD:
-            variance = _sandwich(batch.X - fit.x_center, residuals, fit.row_weights).astype(dtype)
-        log_scale = np.log(np.maximum(fit.scale, np.finfo(dtype).tiny))
+            variance = _sandwich(batch.X - fit.center[:columns], fit).astype(dtype)
         return LinearPoint(
             fit.coef.astype(dtype),
-            fit.x_center.astype(dtype),
-            np.asarray(y_center, dtype=dtype),
-            log_scale.astype(dtype),
+            fit.center[:columns].astype(dtype),
+            fit.center[columns:].astype(dtype),
+            np.log(np.maximum(fit.scale, np.finfo(dtype).tiny)).astype(dtype),
             variance,
             cutoff,
+            fit.moments.astype(dtype),
         )
 
     def _pooled(self) -> PooledRegression:
         return PooledRegression(self.problem)
 
 
-def _sandwich(centered: Array, residuals: Array, weights: Array) -> Array:
+def _ordinary(fit: RefinedFit) -> NDArray[np.bool_]:
+    """Mark the ordinary rows: all in use where their residuals have long tails but no second hill."""
+    used = fit.row_weights > 0
+    if fit.residuals.shape[1] == 1 and valley(fit.residuals[used, 0]).strength < EVIDENCE:
+        return used
+    return fit.row_weights > 0.5
+
+
+def _sandwich(centered: Array, fit: RefinedFit) -> Array:
     """Give the variance of each coefficient (outputs x columns) of a weighted fit, by its own residuals."""
-    weighted = centered * weights[:, None]
-    influence = np.linalg.pinv((weighted.T @ centered).astype(np.float64), hermitian=True) @ weighted.T
-    freedom = max(1.0, float(weights.sum()) - centered.shape[1] - 1)
-    return (np.square(influence) @ np.square(residuals)).T * (float(weights.sum()) / freedom)
+    total = float(fit.row_weights.sum())
+    bread = invert_moments(fit.moments, centered.shape[1], 0.0) / total
+    influence = bread @ (centered * fit.row_weights[:, None]).T
+    freedom = max(1.0, total - centered.shape[1] - 1)
+    return (np.square(influence) @ np.square(fit.residuals)).T * (total / freedom)

@@ -6,6 +6,7 @@ found on the others, and come back if they obey it. Good leverage is information
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,43 +14,71 @@ from numpy.typing import NDArray
 
 from robustream.learners.refined.cells import moments_with_missing
 from robustream.learners.refined.groups import column_units
-from robustream.learners.refined.polish import polish
+from robustream.learners.refined.polish import Polished, plain, polish
 from robustream.learners.refined.scatter import foreign_rows
 from robustream.learners.refined.solver import Solver, normal_equivalent, residuals, row_norm
 from robustream.learners.refined.starts import robust_start
 from robustream.spaces import Array
+from robustream.spaces.linear import solve_moments
 
-__all__ = ["RefinedFit", "obeys", "refined_regression", "with_missing_cells"]
+__all__ = ["RefinedFit", "refined_regression"]
 
 Mask = NDArray[np.bool_]
 
 
 class RefinedFit(NamedTuple):
-    """The fit, in the units of the data."""
+    """The fit, in the units of the data, and the moments of the rows it believes."""
 
-    coef: Array  # outputs x p
-    intercept: Array
+    coef: Array  # outputs x columns
     scale: Array  # residual scale of each output
+    residuals: Array
     row_weights: Array
-    x_center: Array
-    diagnostics: dict[str, float]
+    center: Array  # weighted mean of columns and targets; zeros without an intercept
+    moments: Array  # their weighted second moments about it
 
 
 def obeys(R: Array, D: Array, scale: Array, inverse: Array, typical: float) -> bool:
-    """Whether a group of rows follows a fit it took no part in, within the fit's own uncertainty."""
+    """Tell whether a group of rows follows a fit it took no part in, within the fit's own uncertainty."""
     leverage = np.einsum("ij,ij->i", D @ inverse.astype(D.dtype), D)
     z = R / scale / np.sqrt(1 + leverage)[:, None]
     fits = np.mean(row_norm(z) < 3)
     mean_row = D.mean(axis=0)
     uncertainty = np.sqrt(mean_row @ inverse @ mean_row + 1 / len(D))
     lean = np.abs(np.median(R, axis=0)) / scale / uncertainty / 1.25
-    return bool(fits >= typical - 0.15 and np.all(lean < 4))
+    if fits < typical - 0.15 or np.any(lean >= 4):
+        return False
+    # Chow's test: the group's own slopes differ from the fit's by no more than both uncertainties allow.
+    k = D.shape[1]
+    near = row_norm(z) < 3
+    if near.sum() <= 2 * k:
+        return True
+    Dn, Rn = D[near].astype(np.float64), R[near] / scale
+    own = np.linalg.pinv(Dn.T @ Dn, rcond=1e-10, hermitian=True)
+    change = own @ (Dn.T @ Rn)
+    allowed = own + inverse + 1e-12 * np.trace(inverse) * np.eye(k)
+    excess = np.sum(change * np.linalg.solve(allowed, change), axis=0)
+    return bool(np.all(excess < k + 5 * np.sqrt(2 * k)))
 
 
-def with_missing_cells(
-    D: Array, Y: Array, flags: Mask, beta: Array, scale: Array, use: Mask, solver: Solver, fit_intercept: bool
-) -> tuple[Array, Array, Array]:
-    """Regression from the joint moments of x and y, where bad cells of x are missing.
+class Joint(NamedTuple):
+    """Mean and covariance of design columns and targets, with the rows' weights."""
+
+    mean: Array
+    covariance: Array
+    weights: Array
+
+
+def joint_moments(D: Array, Y: Array, weights: Array) -> Joint:
+    """Give the weighted mean and covariance of columns and targets."""
+    joint = np.column_stack([D, Y])
+    total = float(weights.sum())
+    mean = weights @ joint / total
+    joint -= mean
+    return Joint(mean, (joint * weights[:, None]).T @ joint / total, weights)
+
+
+def joint_with_missing(D: Array, Y: Array, flags: Mask, beta: Array, scale: Array, use: Mask) -> Joint:
+    """Do the same where bad cells of x are missing.
 
     A completed cell adds its own uncertainty to the row's residual, so rows are judged by both.
     """
@@ -59,66 +88,78 @@ def with_missing_cells(
     allowed = np.sqrt(scale**2 + flags @ (variance[:, None] * beta[:p] ** 2))
     use = use & (row_norm(residuals(D, Y, beta) / allowed) < 4)
     joint = np.column_stack([D[use, :p], Y[use]])
-    mean, scatter, _ = moments_with_missing(joint, np.pad(flags[use], ((0, 0), (0, Y.shape[1]))), n_steps=12)
-    if not fit_intercept:
-        scatter = scatter + np.outer(mean, mean)
-    slopes = Solver(solver.penalty[:p] / use.sum()).solve(scatter[:p, :p], scatter[:p, p:])
-    rest = scatter[p:, p:] - slopes.T @ scatter[:p, p:]
-    beta = np.vstack([slopes, mean[p:] - mean[:p] @ slopes]) if fit_intercept else slopes
-    return beta, np.sqrt(np.maximum(np.diag(rest), 0)), use.astype(np.float64)
+    mean, covariance, _ = moments_with_missing(joint, np.pad(flags[use], ((0, 0), (0, Y.shape[1]))), n_steps=12)
+    return Joint(mean, covariance, use.astype(np.float64))
 
 
 def refined_regression(
     X: Array, Y: Array, rng: np.random.Generator, fit_intercept: bool = True, alpha: float = 0.0
 ) -> RefinedFit:
-    """Linear regression that least squares would give on the clean rows of (X, Y) alone."""
+    """Give the linear regression that least squares would give on the clean rows of (X, Y) alone."""
     n, p = X.shape
     Y = Y.reshape(n, -1).astype(np.float64)
-    y_unit, _ = column_units(Y)
+    y_unit, y_continuous = column_units(Y)
     Y = Y / y_unit
     foreign = foreign_rows(X, rng)
-    X = foreign.completed
+    rows = foreign.completed
     aside = foreign.labels != 0
-    center = X[~aside].mean(axis=0, dtype=np.float64) if fit_intercept else np.zeros(p)
+    origin = rows[~aside].mean(axis=0, dtype=np.float64) if fit_intercept else np.zeros(p)
     unit = foreign.unit
-    D = (X - center.astype(X.dtype)) / unit.astype(X.dtype)
+    D = (rows - origin.astype(X.dtype)) / unit.astype(X.dtype)
     penalty = alpha / unit**2
     if fit_intercept:
         D = np.column_stack([D, np.ones(n, X.dtype)])
         penalty = np.append(penalty, 0.0)
-    solver = Solver(penalty)
-    inside = np.flatnonzero(~aside)
-    size = min(len(inside), max(1500, 15 * p))
-    sample = rng.choice(inside, size, replace=False)
-    beta = robust_start(D[sample], Y[sample], solver, rng)
-    use = ~aside
-    beta, scale, weights = polish(D, Y, beta, use, sample, solver)
-    readmitted = 0
-    if np.any(aside):
-        W = D[use].T @ (D[use] * (weights[use] > 0)[:, None])
-        inverse = solver.solve(W, np.eye(len(W)))
-        typical = float(np.mean(normal_equivalent(residuals(D[use], Y[use], beta), scale) < 3))
-        for label in range(1, foreign.labels.max() + 1):
-            group = foreign.labels == label
-            if group.any() and obeys(residuals(D[group], Y[group], beta), D[group], scale, inverse, typical):
-                use = use | group
-                readmitted += 1
-        if readmitted:
-            sample = rng.choice(np.flatnonzero(use), min(use.sum(), max(1500, 15 * p)), replace=False)
-            beta, scale, weights = polish(D, Y, beta, use, sample, solver)
+    solver = Solver(penalty, fit_intercept)
+    # Of a target that mostly has one value, a flag or a count, residuals tell nothing about which rows are bad.
+    fit = polish if bool(y_continuous.all()) else plain
+    beta, scale, weights = _fit_without(aside, D, Y, solver, rng, fit)
+    if aside.any():
+        use = ~aside | _obedient(foreign.labels, D, Y, beta, scale, weights, solver)
+        if use.sum() > (~aside).sum():
+            beta, scale, weights = fit(D, Y, beta, use, _sample(use, p, rng), solver)
+    joint = joint_moments(D[:, :p], Y, weights)
     if foreign.flags is not None:
-        beta, scale, weights = with_missing_cells(D, Y, foreign.flags, beta, scale, ~aside, solver, fit_intercept)
-    coef = (beta[:p] / unit[:, None] * y_unit).T
-    intercept = (beta[p] * y_unit if fit_intercept else np.zeros(Y.shape[1])) - coef @ center
-    return RefinedFit(
-        coef,
-        intercept,
-        scale * y_unit,
-        weights,
-        center,
-        {
-            "foreign_groups": float(len(np.unique(foreign.labels)) - 1),
-            "readmitted": float(readmitted),
-            "kept": float(np.mean(weights > 0)),
-        },
-    )
+        joint = joint_with_missing(D, Y, foreign.flags, beta, scale, ~aside)
+    units = np.concatenate([unit, y_unit])
+    mean = joint.mean * units + np.concatenate([origin, np.zeros(Y.shape[1])])
+    covariance = joint.covariance * np.outer(units, units)
+    if not fit_intercept:
+        covariance, mean = covariance + np.outer(mean, mean), np.zeros_like(mean)
+    coef = solve_moments(covariance, p, alpha)
+    left = Y * y_unit - mean[p:] - (rows - mean[:p]) @ coef.T
+    if foreign.flags is not None:
+        unexplained = np.diag(covariance)[p:] - np.einsum("op,po->o", coef, covariance[:p, p:])
+        scale = np.sqrt(np.maximum(unexplained, 0.0)) / y_unit
+    return RefinedFit(coef, scale * y_unit, left, joint.weights, mean, covariance)
+
+
+def _fit_without(
+    aside: Mask, D: Array, Y: Array, solver: Solver, rng: np.random.Generator, fit: Callable[..., Polished]
+) -> Polished:
+    """Fit the rows that x does not speak against, from a robust start."""
+    use = ~aside
+    sample = _sample(use, D.shape[1], rng)
+    beta = solver(D, Y, use.astype(np.float64)) if fit is plain else robust_start(D[sample], Y[sample], solver, rng)
+    return fit(D, Y, beta, use, sample, solver)
+
+
+def _sample(use: Mask, columns: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    inside = np.flatnonzero(use)
+    return rng.choice(inside, min(len(inside), max(1500, 15 * columns)), replace=False)
+
+
+def _obedient(
+    labels: NDArray[np.intp], D: Array, Y: Array, beta: Array, scale: Array, weights: Array, solver: Solver
+) -> Mask:
+    """Mark the rows of the foreign groups that obey the fit."""
+    use = labels == 0
+    W = D[use].T @ (D[use] * (weights[use] > 0)[:, None])
+    inverse = solver.solve(W, np.eye(len(W)), float(use.sum()))
+    typical = float(np.mean(normal_equivalent(residuals(D[use], Y[use], beta), scale) < 3))
+    back = np.zeros(len(labels), bool)
+    for label in range(1, int(labels.max()) + 1):
+        group = labels == label
+        if group.any() and obeys(residuals(D[group], Y[group], beta), D[group], scale, inverse, typical):
+            back |= group
+    return back

@@ -164,5 +164,5 @@ def weighted_moments(X: Array, weights: Array, near: Array | None = None) -> tup
     total = float(w.sum(dtype=np.float64))
     weighted = centred if np.all(w == 1) else centred * w[:, None]
     shift = (w @ centred) / total
-    scatter = (weighted.T @ centred) / total - np.outer(shift, shift)
+    scatter = ((weighted.T @ centred) / total - np.outer(shift, shift)) * (total / max(total - 1.0, 1.0))
     return start.astype(X.dtype) + shift.astype(np.float64), scatter

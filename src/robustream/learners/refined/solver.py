@@ -16,20 +16,23 @@ TINY = 1e-9  # in units of y: below this a residual is zero
 
 
 class Solver(NamedTuple):
-    """Ridge penalty of each column of the scaled design (0 for the intercept)."""
+    """Ridge penalty for each row, of each column of the scaled design (0 for the intercept, which comes last)."""
 
     penalty: Array
+    has_intercept: bool = False
 
     def __call__(self, D: Array, Y: Array, weights: Array) -> Array:
         """Solve the weighted least-squares problem."""
         WD = D if np.all(weights == 1) else D * weights.astype(D.dtype)[:, None]
-        return self.solve(WD.T @ D, WD.T @ Y)
+        return self.solve(WD.T @ D, WD.T @ Y, float(np.sum(weights)))
 
-    def solve(self, gram: Array, moment: Array) -> Array:
+    def solve(self, gram: Array, moment: Array, rows: float) -> Array:
         """Least-norm solution, so that constant or collinear columns share the effect and nothing is singular."""
         gram = gram.astype(np.float64)
-        gram[np.diag_indices_from(gram)] += self.penalty
-        size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+        gram[np.diag_indices_from(gram)] += rows * self.penalty
+        diagonal = np.diag(gram)
+        # A column without spread in these rows has nothing to say; scaled up, its rounding errors would.
+        size = np.sqrt(np.where(diagonal > 1e-14 * diagonal.max(initial=0.0), diagonal, 1.0))
         scaled = gram / size[:, None] / size
         moment = moment.astype(np.float64) / size[:, None]
         factor, failed = dpotrf(scaled, lower=1)

@@ -33,7 +33,7 @@ def concentrate(D: Array, Y: Array, beta: Array, solver: Solver, n_steps: int) -
     for _ in range(n_steps):
         R = residuals(D, Y, beta)
         # A large shifted minority pulls the intercept; the majority's centre does not.
-        size = row_norm(R - shortest_half(R)[0] if solver.penalty[-1] == 0 else R)
+        size = row_norm(R - shortest_half(R)[0] if solver.has_intercept else R)
         middle = float(np.median(size)) + TINY
         # The floor holds on to rare flags and groups, whose few rows may all be far at first.
         beta = solver(D, Y, np.maximum(bisquare(size, 2.3 * middle), 0.02 * np.minimum(1, middle / (size + middle))))

@@ -1,0 +1,53 @@
+"""Points that are repeated exactly: a file read twice, a node that answers from its cache, or bad nodes that agree.
+
+Repeated bad points are the worst case for everything that looks for where points are dense: 45% of all in one place
+are a denser core than the other 55%. So the others, if they are the majority, are asked first, each of them once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robustream.aggregators.core import find_core, loosest_cut
+from robustream.spaces import Array
+
+__all__ = ["once_each", "repeated_groups", "too_far"]
+
+_FEWEST = 3
+# Spreads of the others' distances; far less than for one point among many, since one draw stands for many points.
+_CUT = 3.5
+
+
+def repeated_groups(points: Array, kept: Array) -> list[Array]:
+    """Give the places of the kept points that occur at least three times, one array for each such point."""
+    places = np.flatnonzero(kept)
+    # Equal points have equal sums, to the last digit; a sum that overflows is found equal to none.
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = points.sum(axis=1)
+        order = places[np.argsort(sums[places], kind="stable")]
+        borders = np.flatnonzero(np.diff(sums[order])) + 1
+    groups = []
+    for group in np.split(order, borders):
+        if len(group) >= _FEWEST:
+            same = (points[group] == points[group[0]]).all(axis=1)
+            if same.sum() >= _FEWEST:
+                groups.append(np.sort(group[same]))
+    return groups
+
+
+def once_each(points: Array, weights: Array, kept: Array) -> Array:
+    """Mark the kept points, repeated ones once, unless those that are not repeated are a minority."""
+    groups = repeated_groups(points, kept)
+    single = kept.copy()
+    for group in groups:
+        single[group] = False
+    if not groups or weights[single].sum() < 0.5 * weights.sum():
+        return kept
+    single[[group[0] for group in groups]] = True
+    return single
+
+
+def too_far(distance: float, others: Array, weights: Array) -> bool:
+    """Tell whether a repeated point lies farther from the centre of the others than these do."""
+    core = find_core(others, weights)
+    return distance > core.center + max(_CUT, loosest_cut(len(others)) - 2) * core.spread

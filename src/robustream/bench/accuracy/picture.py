@@ -1,0 +1,103 @@
+"""The gauntlet as a picture: a heat map of the ratios, by case and method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustream.bench.accuracy.run import CaseResult
+from robustream.bench.accuracy.summary import method_names
+from robustream.bench.accuracy.table import TITLES, format_ratio
+from robustream.errors import RobustreamError
+
+__all__ = ["PICTURE_NAME", "MissingMatplotlibError", "draw_picture", "write_picture"]
+
+PICTURE_NAME = "accuracy.png"
+# All that is this many times the oracle's error, or more, has the same colour.
+DARKEST = 20.0
+ROW_HEIGHT, CELL_WIDTH, LABEL_WIDTH = 0.19, 0.62, 4.2
+
+
+class MissingMatplotlibError(RobustreamError, ImportError):
+    """A picture was asked for, and matplotlib is not installed."""
+
+
+def write_picture(folder: Path, results: Sequence[CaseResult]) -> Path:
+    """Draw the results and write them as PNG."""
+    target = folder / PICTURE_NAME
+    draw_picture(results).savefig(target, dpi=110)
+    return target
+
+
+def draw_picture(results: Sequence[CaseResult]) -> Any:
+    """Give a matplotlib figure, made without a screen: a panel for each problem, rows are cases, columns methods."""
+    try:
+        figure_class = import_module("matplotlib.figure").Figure
+    except ImportError as error:
+        raise MissingMatplotlibError(
+            "the picture needs matplotlib, which is not installed: pip install 'robustream[report]', "
+            "or pip install matplotlib"
+        ) from error
+    problems = list(dict.fromkeys(result.problem for result in results))
+    panels = [[result for result in results if result.problem == problem] for problem in problems]
+    names = [method_names(results, problem) for problem in problems]
+    widths = [LABEL_WIDTH + CELL_WIDTH * len(methods) for methods in names]
+    height = 1.6 + ROW_HEIGHT * max(len(panel) for panel in panels)
+    figure = figure_class(figsize=(sum(widths), height), layout="constrained")
+    figure.suptitle("Error in multiples of the oracle's (the plain method on the clean rows alone)", fontsize=11)
+    all_axes = np.atleast_1d(figure.subplots(1, len(panels), width_ratios=widths))
+    image = None
+    for axes, panel, methods in zip(all_axes, panels, names, strict=True):
+        image = _draw_panel(axes, panel, methods)
+        axes.set_title(TITLES[panel[0].problem], fontsize=11, loc="left")
+        axes.set_anchor("N")
+    bar = figure.colorbar(image, ax=list(all_axes), location="bottom", shrink=0.4, aspect=40, pad=0.01)
+    marks = [1, 1.25, 2, 5, 10, DARKEST]
+    bar.set_ticks([math.log10(mark) for mark in marks], labels=[*(f"{mark:g}" for mark in marks[:-1]), f"≥{DARKEST:g}"])
+    bar.ax.tick_params(labelsize=8)
+    return figure
+
+
+def _draw_panel(axes: Any, results: Sequence[CaseResult], methods: Sequence[str]) -> Any:
+    """Draw one problem; the scale of lightness (cividis) can be told with any kind of colour vision, and in grey."""
+    values = np.array([[_number(result, method) for method in methods] for result in results])
+    shades = np.log10(np.clip(values, 1.0, DARKEST))
+    axes.set_facecolor("0.9")
+    image = axes.imshow(
+        np.ma.masked_invalid(shades), cmap="cividis_r", vmin=0.0, vmax=math.log10(DARKEST), aspect="auto"
+    )
+    for row, result in enumerate(results):
+        for column, method in enumerate(methods):
+            dark = shades[row, column] > 0.55 * math.log10(DARKEST)
+            axes.text(
+                column, row, _words(result, method), ha="center", va="center", fontsize=7,
+                color="white" if dark else "black", fontweight="bold" if column == 0 else "normal",
+            )  # fmt: skip
+    axes.set_xticks(range(len(methods)), methods, fontsize=8)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(results)), [result.name for result in results], fontsize=7)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    for place in range(1, len(results)):
+        if results[place].group != results[place - 1].group:
+            axes.axhline(place - 0.5, color="white", linewidth=3)
+    axes.axvline(0.5, color="white", linewidth=3)
+    return image
+
+
+def _number(result: CaseResult, method: str) -> float:
+    ratio = result.ratio(method)
+    return math.nan if ratio is None or math.isinf(ratio) else ratio
+
+
+def _words(result: CaseResult, method: str) -> str:
+    score, ratio = result.score(method), result.ratio(method)
+    if score is None or score.state == "skipped":
+        return "-"
+    return score.state if ratio is None or math.isinf(ratio) else format_ratio(ratio)
