@@ -124,4 +124,3 @@ def find_cut(deviations: Array, weights: Array) -> float | None:
             if float(shares @ seen) > 2 * normal:
                 return float(cut)
     return loosest if (far > loosest).any() else None
-

@@ -50,7 +50,10 @@ def judge(part: Part, points: Sequence[Array], weights: Array, kept: Array) -> J
         first = found
         sifted = _Scaled(part.space, points, weights, first.kept)
         found = sift(sifted.coordinates, weights, kept)
-        if weights[found.kept].sum() < weights[first.kept].sum() and weights[first.kept & ~found.kept].sum() > 0.1 * weights.sum():
+        if (
+            weights[found.kept].sum() < weights[first.kept].sum()
+            and weights[first.kept & ~found.kept].sum() > 0.1 * weights.sum()
+        ):
             # Another majority, and a smaller one.
             found = sift(sifted.coordinates, weights, first.kept)
             found = found._replace(reasons=first.reasons | found.reasons)
@@ -80,7 +83,9 @@ class _Scaled:
     def __init__(self, space: Space, points: Sequence[Array], weights: Array, kept: Array) -> None:
         self.scalable = isinstance(space, Euclidean)
         if not self.scalable:
-            self.coordinates = (_tangent(space, points) if isinstance(space, Subspace) else space.coordinates(points)).astype(np.float32)
+            self.coordinates = (
+                _tangent(space, points) if isinstance(space, Subspace) else space.coordinates(points)
+            ).astype(np.float32)
             return
         raw = space.coordinates(points)
         self.coordinates = np.empty(raw.shape, dtype=np.float32)
@@ -93,7 +98,9 @@ class _Scaled:
 def _in_spreads(block: Array, rows: Array) -> Array:
     """Give columns centred at their medians over some rows, in units of their spread over those."""
     columns = np.ascontiguousarray(np.clip(block, -1e300, 1e300).T)
-    sample = columns if len(rows) == columns.shape[1] and np.array_equal(rows, np.arange(len(rows))) else columns[:, rows]
+    sample = (
+        columns if len(rows) == columns.shape[1] and np.array_equal(rows, np.arange(len(rows))) else columns[:, rows]
+    )
     ordered = np.sort(sample, axis=1)
     count = len(rows)
     center = 0.5 * (ordered[:, (count - 1) // 2] + ordered[:, count // 2])

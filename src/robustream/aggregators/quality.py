@@ -35,9 +35,7 @@ class Quality(NamedTuple):
         """Give each point's own variance over the usual one, from its squared distance."""
         if np.isinf(self.degrees) or self.usual <= 0:
             return np.ones(len(squares))
-        return np.asarray(
-            (self.degrees + self.dimensions * squares / self.usual) / (self.degrees + self.dimensions)
-        )
+        return np.asarray((self.degrees + self.dimensions * squares / self.usual) / (self.degrees + self.dimensions))
 
 
 def fit_quality(squares: Array, weights: Array, dimensions: float) -> Quality:

@@ -199,9 +199,7 @@ class _View(NamedTuple):
     directions: Array
 
 
-def _look(
-    points: Array, weights: Array, center: Array, kept: Array, block: Array, separation: float
-) -> _View | None:
+def _look(points: Array, weights: Array, center: Array, kept: Array, block: Array, separation: float) -> _View | None:
     """Look along the directions in which the kept points vary most."""
     offsets, inner = points[kept] - center, weights[kept]
     squares = np.einsum("ij,ij->i", offsets, offsets, dtype=np.float64)
@@ -275,7 +273,11 @@ def _leading(rows: Array, block: Array) -> Array:
 def _first_block(dimension: int) -> Array:
     rng = np.random.default_rng(0)
     width = min(dimension, _DIRECTIONS)
-    return np.eye(dimension, dtype=np.float32) if dimension == width else rng.normal(size=(dimension, width)).astype(np.float32)
+    return (
+        np.eye(dimension, dtype=np.float32)
+        if dimension == width
+        else rng.normal(size=(dimension, width)).astype(np.float32)
+    )
 
 
 def _fewer_coordinates(points: Array, center: Array, kept: Array) -> tuple[Array, Array]:

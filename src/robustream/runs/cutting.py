@@ -18,6 +18,8 @@ BatchSize = int | Literal["auto"]
 # Large enough that overhead vanishes, small enough that a batch of wide rows stays in memory.
 _COMFORTABLE_ROWS = 10_000
 _FEWEST_BATCHES = 8
+# How many times the learner's minimum a batch has if there are rows enough.
+_COMFORT = 5
 _USUAL_BATCHES = 100
 
 
@@ -33,20 +35,21 @@ def check_batch_size(batch_size: Any) -> BatchSize:
 def cut_whole(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
     """Cut all rows of a data set: with 'auto' into one batch, or at least 8 and about 100.
 
-    Fewer than 8 batches can neither outvote a bad one nor show their own spread.
+    Fewer than 8 batches can neither outvote a bad one nor show their own spread, and a batch of the fewest rows that
+    a learner can do with tells its bad rows less well than a larger one.
     """
     if batch_size != "auto":
         return cut(n_rows, min(batch_size, n_rows))
-    if n_rows < _FEWEST_BATCHES * minimum:
+    comfortable = _COMFORT * minimum
+    if n_rows < _FEWEST_BATCHES * comfortable:
         return [slice(0, n_rows)]
-    largest = n_rows // _FEWEST_BATCHES
-    size = max(n_rows // _USUAL_BATCHES, min(5 * minimum, largest))
-    return cut(n_rows, min(size, largest, max(_COMFORTABLE_ROWS, 5 * minimum)))
+    size = max(n_rows // _USUAL_BATCHES, comfortable)
+    return cut(n_rows, min(size, n_rows // _FEWEST_BATCHES, max(_COMFORTABLE_ROWS, comfortable)))
 
 
 def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
     """Cut the rows of one call of partial_fit that is large enough to stand alone."""
-    return cut(n_rows, min(n_rows, max(_COMFORTABLE_ROWS, 5 * minimum) if batch_size == "auto" else batch_size))
+    return cut(n_rows, min(n_rows, max(_COMFORTABLE_ROWS, _COMFORT * minimum) if batch_size == "auto" else batch_size))
 
 
 def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.intp], list[slice]]:

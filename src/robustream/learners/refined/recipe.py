@@ -109,7 +109,9 @@ class RefinedRegression(Learner):
     def minimum_rows(self, n_columns: int) -> int:
         if n_columns > WIDEST_SOLVED:
             return self._pooled().minimum_rows(n_columns)
-        return max(50, 25 * n_columns)
+        # Since the moments of all batches are pooled, a batch need only be large enough to tell its bad rows, and
+        # the fewer calls are joined, the fewer good ones are spoiled by bad ones.
+        return max(50, min(15 * n_columns, max(1000, 5 * n_columns)))
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
         assert batch.y is not None
