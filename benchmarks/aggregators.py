@@ -193,9 +193,7 @@ def times() -> None:
 def main() -> None:
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     only = sys.argv[2] if len(sys.argv) > 2 else ""
-    print(
-        f"{'case':34s} {'count':>5s} {'dim':>5s} {'bad':>5s}  {'filtered':>8s} {'median':>9s}  {'exact':>6s} {'lost':>8s}"
-    )
+    print(f"{'case':34s} count   dim   bad  filtered    median   exact     lost")
     for case in cases():
         if only in case.name:
             print(run(case, seeds), flush=True)

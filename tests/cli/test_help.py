@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-COMMANDS = [(), ("demo",), ("bench",), ("bench", "kernels")]
+COMMANDS = [(), ("demo",), ("bench",), ("bench", "kernels"), ("bench", "accuracy")]
 
 
 def robustream(*arguments, **environment):

@@ -7,14 +7,18 @@ minority at some distance has no say at all.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from robustream.spaces import Array
 
-__all__ = ["Core", "effective_count", "find_core", "find_cut", "loosest_cut", "weighted_median"]
+__all__ = ["Core", "Mask", "Places", "effective_count", "find_core", "find_cut", "loosest_cut", "weighted_median"]
+
+Mask: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.intp]
 
 _HALF_NORMAL = 0.6744897501960817  # half of a normal law lies within this many standard deviations
 # The weights of a core can tighten around a chance cluster; the shortest half bounds how far. Its width is that of

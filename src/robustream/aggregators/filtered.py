@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from robustream.aggregators.base import Assessment
+from robustream.aggregators.core import Mask, Places
 from robustream.aggregators.held import Held, recency_weights
 from robustream.aggregators.judging import Judged, judge
 from robustream.aggregators.retaining import Keeping
@@ -25,7 +26,7 @@ class Outcome(NamedTuple):
     """All that is worked out from a state."""
 
     value: tuple[Array | None, ...]
-    kept: Array
+    kept: Mask
     shares: Array  # of the primary part
     distances: Array
     reasons: dict[int, str]
@@ -36,9 +37,11 @@ class Filtered(Keeping):
 
     One verdict counts for a whole estimate: who is wrong in one part is not believed in the others. Parts that tell
     how noisy a batch was (scales, variances) speak against it only when off by a factor of 8 or more. Estimates of
-    unequal quality are weighed by what their distances say, where that is plain from the estimates. Of one or
-    two estimates the mean is taken; of three, one that lies 100 times farther off than the others is dropped; where up to 20
-    may be two groups or one, the geometric median is taken.
+    unequal quality are weighed by what their distances say, where that is plain from the estimates.
+
+    Of one or two estimates the mean is taken; of three, one that lies 100 times farther off than the others is dropped;
+    where fewer than 20 may be one group or two, the geometric median is taken. Estimates that are repeated exactly
+    count fully, but are judged by the others.
 
     Parameters
     ----------
@@ -117,8 +120,9 @@ def _work_out(state: Held) -> Outcome:
         verdict = judge(part, points, weights[present], kept[present])
         reasons |= {int(present[k]): reason for k, reason in verdict.reasons.items() if kept[present[k]]}
         kept[present] &= verdict.kept
-        judged.append(_Part(present, verdict, kept[present]))
-        settled.append(_settle(state, place, settled, weights, judged[-1], points))
+        known = _Part(present, verdict, kept[present])
+        judged.append(known)
+        settled.append(_settle(state, place, settled, weights, known, points))
     settled = _settle_again(state, settled, weights, judged, kept)
     shares, distances = np.where(kept, weights, 0.0), np.ones(count)
     primary = judged[state.space.primary] if judged else None
@@ -132,13 +136,13 @@ def _work_out(state: Held) -> Outcome:
 class _Part(NamedTuple):
     """The verdict on one part: of the estimates that have it, which were kept when it was settled."""
 
-    present: Array
+    present: Places
     verdict: Judged
-    kept: Array
+    kept: Mask
 
 
 def _settle_again(
-    state: Held, before: list[Array | None], weights: Array, judged: list[_Part | None], kept: Array
+    state: Held, before: list[Array | None], weights: Array, judged: list[_Part | None], kept: Mask
 ) -> list[Array | None]:
     """Settle again the parts whose estimates later parts spoke against, and what was read in their light."""
     settled: list[Array | None] = []
@@ -153,7 +157,7 @@ def _settle_again(
     return settled
 
 
-def _present(state: Held, place: int, settled: list[Array | None]) -> tuple[Array, list[Array]]:
+def _present(state: Held, place: int, settled: list[Array | None]) -> tuple[Places, list[Array]]:
     """Give the places of the estimates that have a part, and that part of each."""
     values = [state.space.express(place, estimate.point or (), settled) for estimate in state.estimates]
     present = np.array([k for k, value in enumerate(values) if value is not None], dtype=int)
@@ -180,7 +184,7 @@ def _settle(
     state: Held, place: int, settled: list[Array | None], weights: Array, part: _Part, points: list[Array]
 ) -> Array | None:
     """Give the weighted mean of the kept points of a part; if none that has the part is kept, of all that have it."""
-    shares = weights[part.present] * part.verdict.factors * part.kept
+    shares: Array = weights[part.present] * part.verdict.factors * part.kept
     if not shares.sum() > 0:
         if state.space.parts[place].role == "passenger":
             return None

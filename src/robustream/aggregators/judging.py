@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import effective_count
+from robustream.aggregators.core import Mask, Places, effective_count
 from robustream.aggregators.repeats import once_each
 from robustream.aggregators.spectral import Reason, center_of, median_weights, quality_weights, sift
 from robustream.spaces import Array, Euclidean, LowRank, Part, Space, Subspace
@@ -31,13 +31,13 @@ _SCALE_SPREADS = 12.0
 class Judged(NamedTuple):
     """The verdict on the points of one part, in their order."""
 
-    kept: Array
+    kept: Mask
     factors: Array  # what the weight of each is multiplied by
     distances: Array  # from the centre of the kept ones, over the typical one of those
     reasons: dict[int, str]
 
 
-def judge(part: Part, points: Sequence[Array], weights: Array, kept: Array) -> Judged:
+def judge(part: Part, points: Sequence[Array], weights: Array, kept: Mask) -> Judged:
     """Judge one part of all estimates; `kept` marks those that no earlier part spoke against."""
     if part.role == "passenger" or not kept.any():
         return Judged(kept.copy(), np.ones(len(points)), np.ones(len(points)), {})
@@ -80,7 +80,7 @@ def _words(name: str, reason: Reason) -> str:
 class _Scaled:
     """Points in coordinates that can be compared: each Euclidean one in units of its spread among the kept."""
 
-    def __init__(self, space: Space, points: Sequence[Array], weights: Array, kept: Array) -> None:
+    def __init__(self, space: Space, points: Sequence[Array], weights: Array, kept: Mask) -> None:
         self.scalable = isinstance(space, Euclidean)
         if not self.scalable:
             self.coordinates = (
@@ -95,7 +95,7 @@ class _Scaled:
             self.coordinates[:, start : start + step] = _in_spreads(raw[:, start : start + step], rows)
 
 
-def _in_spreads(block: Array, rows: Array) -> Array:
+def _in_spreads(block: Array, rows: Places) -> Array:
     """Give columns centred at their medians over some rows, in units of their spread over those."""
     columns = np.ascontiguousarray(np.clip(block, -1e300, 1e300).T)
     sample = (
@@ -127,7 +127,7 @@ def _shortest(ordered: Array, number: int) -> Array:
     return np.asarray((ordered[:, number - 1 :] - ordered[:, : ordered.shape[1] - number + 1]).min(axis=1))
 
 
-def _representatives(weights: Array, kept: Array) -> Array:
+def _representatives(weights: Array, kept: Mask) -> Places:
     """Give places such that plain medians over them are weighted medians: each as often as its weight says."""
     places = np.flatnonzero(kept)
     inner = weights[places]
@@ -164,7 +164,7 @@ def _middle(stacked: Array) -> Array:
     return np.asarray(linalg.eigh(joined @ joined.T, subset_by_index=(columns - rank, columns - 1))[1])
 
 
-def _judge_noise(part: Part, points: Sequence[Array], weights: Array, kept: Array) -> Judged:
+def _judge_noise(part: Part, points: Sequence[Array], weights: Array, kept: Mask) -> Judged:
     """Drop what is off by a large factor in most of its entries; nothing where there are too few to tell."""
     logs = _log_scales(part, points)
     kept = kept.copy()
@@ -188,7 +188,10 @@ def _judge_noise(part: Part, points: Sequence[Array], weights: Array, kept: Arra
 def _log_scales(part: Part, points: Sequence[Array]) -> Array:
     """Give the logarithms of standard deviations that the points stand for."""
     if isinstance(part.space, LowRank):
-        values = np.array([[np.linalg.norm(np.asarray(point, dtype=np.float64))] for point in points])
+        sizes = [np.asarray(point, dtype=np.float64).ravel() for point in points]
+        # The largest entry is taken out first: the squares of 1e200 overflow.
+        peaks = np.array([max(float(np.abs(size).max(initial=0.0)), 1e-300) for size in sizes])
+        values = np.array([[p * np.linalg.norm(size / p)] for p, size in zip(peaks, sizes, strict=True)])
     elif part.name.startswith("log "):
         return part.space.coordinates(points)
     else:

@@ -2,7 +2,7 @@
 
 A large group near by is no tail of the majority: with 45% of the values 3 to 8 spreads away, median, MAD, shortest
 half and core all lie between the groups. Two normal laws of one spread tell them apart, if they explain the values
-better than a single law with normal or heavy tails does.
+better than a single law does, be it normal, heavy-tailed, skewed or flat.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from robustream.aggregators.core import effective_count, weighted_median
+from robustream.aggregators.core import Mask, effective_count, weighted_median
 from robustream.spaces import Array
 
 __all__ = ["APART", "FEW", "Split", "find_split"]
@@ -35,11 +35,13 @@ _DEGREES = np.array([2.0, 4.0, 8.0, 1e6])
 # A skewed law is fitted by two groups; it is normal for the logarithm of the distance to a place this many spreads off.
 _FAR_PLACES = np.array([3.5, 4.5, 6.0, 10.0, -3.5, -4.5, -6.0, -10.0])
 
+_FLATNESS = np.array([3.0, 5.0, 10.0])
+
 
 class Split(NamedTuple):
     """Which values belong to the smaller group, and centre and spread of the larger one."""
 
-    minority: Array
+    minority: Mask
     center: float
     spread: float
     certain: bool  # not so where a sample of few values may look like that by chance
@@ -129,8 +131,8 @@ def _binned(values: Array, shares: Array) -> tuple[Array, Array]:
         return values[order].astype(np.float64), shares[order]
     low, high = float(values.min()), float(values.max())
     place = np.minimum(((values - low) * (_BINS / (high - low))).astype(int), _BINS - 1)
-    weight = np.bincount(place, shares, _BINS)
-    total = np.bincount(place, shares * values, _BINS)
+    weight: Array = np.bincount(place, shares, _BINS).astype(np.float64)
+    total: Array = np.bincount(place, shares * values, _BINS).astype(np.float64)
     used = weight > 0
     return total[used] / weight[used], weight[used]
 
@@ -172,7 +174,7 @@ def _log_density(values: Array, pair: _Pair) -> Array:
 
 
 def _one_group(values: Array, shares: Array) -> float:
-    """Give the mean log likelihood of the best of some heavy-tailed and skewed laws, up to the normal constant."""
+    """Give the mean log likelihood of the best of some t, skewed and flat laws, up to the normal constant."""
     nu = _DEGREES[:, None]
     center, scale = np.zeros((len(nu), 1)), np.ones((len(nu), 1))
     for _ in range(_STEPS):
@@ -187,4 +189,8 @@ def _one_group(values: Array, shares: Array) -> float:
     logs = np.log(np.maximum(away, 0.2))
     spread = np.square(logs - (logs @ shares)[:, None]) @ shares
     skewed = -0.5 * np.log(spread) - 0.5 - logs @ shares - 0.5 * np.log(shares @ np.square(offsets))
-    return float(max(tails, skewed.max()))
+    # Flat laws, exp(-|x|^b): estimates that drift at a steady pace spread evenly.
+    moments = np.abs(offsets) ** _FLATNESS[:, None] @ shares
+    width = np.log(_FLATNESS * moments) / _FLATNESS
+    flat = np.log(_FLATNESS / 2) - width - gammaln(1 / _FLATNESS) - 1 / _FLATNESS + 0.5 * np.log(2 * np.pi)
+    return float(max(tails, skewed.max(), flat.max()))

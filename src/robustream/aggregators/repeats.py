@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robustream.aggregators.core import find_core, loosest_cut
+from robustream.aggregators.core import Mask, Places, find_core, loosest_cut
 from robustream.spaces import Array
 
 __all__ = ["once_each", "repeated_groups", "too_far"]
@@ -18,7 +18,7 @@ _FEWEST = 3
 _CUT = 3.5
 
 
-def repeated_groups(points: Array, kept: Array) -> list[Array]:
+def repeated_groups(points: Array, kept: Mask) -> list[Places]:
     """Give the places of the kept points that occur at least three times, one array for each such point."""
     places = np.flatnonzero(kept)
     # Equal points have equal sums, to the last digit; a sum that overflows is found equal to none.
@@ -35,7 +35,7 @@ def repeated_groups(points: Array, kept: Array) -> list[Array]:
     return groups
 
 
-def once_each(points: Array, weights: Array, kept: Array) -> Array:
+def once_each(points: Array, weights: Array, kept: Mask) -> Mask:
     """Mark the kept points, repeated ones once, unless those that are not repeated are a minority."""
     groups = repeated_groups(points, kept)
     single = kept.copy()

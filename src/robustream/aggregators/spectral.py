@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import effective_count, find_core, find_cut, weighted_median
+from robustream.aggregators.core import Mask, effective_count, find_core, find_cut, weighted_median
 from robustream.aggregators.mixture import APART, FEW, find_split
 from robustream.aggregators.quality import Quality, effective_dimensions, fit_quality
 from robustream.aggregators.repeats import repeated_groups, too_far
@@ -36,12 +36,12 @@ class Reason(NamedTuple):
 class Sifted(NamedTuple):
     """Which points are kept, and why the others are not."""
 
-    kept: Array
+    kept: Mask
     reasons: dict[int, Reason]
     doubtful: bool = False  # few points that may be two groups, or one
 
 
-def sift(points: Array, weights: Array, kept: Array) -> Sifted:
+def sift(points: Array, weights: Array, kept: Mask) -> Sifted:
     """Drop points that the majority of the weight contradicts; never more than leaves half of all the weight.
 
     `points` are centred near their middle, `kept` marks those that are still in play.
@@ -54,17 +54,18 @@ def sift(points: Array, weights: Array, kept: Array) -> Sifted:
     norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
     center = spatial_median(points[kept], weights[kept], norms[kept])
     _drop_wild(points, norms, weights, center, kept, reasons, total)
-    _drop_repeated(points, norms, weights, kept, reasons, total)
-    doubtful = _drop_along_directions(points, weights, center, kept, reasons, total)
-    if _drop_on_axes(points, weights, kept, reasons, total):
-        doubtful = _drop_along_directions(points, weights, center, kept, reasons, total)
+    once = _drop_repeated(points, norms, weights, kept, reasons, total)
+    doubtful = _drop_along_directions(points, once, center, kept, reasons)
+    if _drop_on_axes(points, once, kept, reasons):
+        doubtful = _drop_along_directions(points, once, center, kept, reasons)
     return Sifted(kept, reasons, doubtful)
 
 
 def _drop_along_directions(
-    points: Array, weights: Array, center: Array, kept: Array, reasons: dict[int, Reason], total: float
+    points: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason]
 ) -> bool:
     """Drop what stands apart along leading directions, until nothing does; tell whether doubt remains."""
+    total = float(weights.sum())
     points, center = _fewer_coordinates(points, center, kept)
     norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
     block = _first_block(points.shape[1])
@@ -134,7 +135,7 @@ def _distances(points: Array, norms: Array, center: Array) -> Array:
 
 
 def _drop_wild(
-    points: Array, norms: Array, weights: Array, center: Array, kept: Array, reasons: dict[int, Reason], total: float
+    points: Array, norms: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason], total: float
 ) -> None:
     distances = _distances(points, norms, center)
     typical = weighted_median(distances[kept], weights[kept])
@@ -148,32 +149,35 @@ def _drop_wild(
 
 
 def _drop_repeated(
-    points: Array, norms: Array, weights: Array, kept: Array, reasons: dict[int, Reason], total: float
-) -> None:
-    """Drop repeated points that lie farther out than the points that are not."""
+    points: Array, norms: Array, weights: Array, kept: Mask, reasons: dict[int, Reason], total: float
+) -> Array:
+    """Drop repeated points that lie farther out than the others; give weights that count the others of them once."""
     groups = repeated_groups(points, kept)
     others = kept.copy()
     for group in groups:
         others[group] = False
     if not groups or weights[others].sum() < 0.5 * total:
-        return
+        return weights
     center = spatial_median(points[others], weights[others], norms[others])
     distances = _distances(points, norms, center)
     typical = weighted_median(distances[others], weights[others])
+    once = weights.copy()
     for group in groups:
         distance = float(distances[group[0]])
+        once[group] /= len(group)
         if too_far(distance, distances[others], weights[others]):
             kept[group] = False
             reasons |= {int(place): Reason(False, distance / typical if typical > 0 else np.inf) for place in group}
+    return once
 
 
-def _drop_on_axes(points: Array, weights: Array, kept: Array, reasons: dict[int, Reason], total: float) -> bool:
+def _drop_on_axes(points: Array, weights: Array, kept: Mask, reasons: dict[int, Reason]) -> bool:
     """Drop a group that is off in single coordinates.
 
     Among many coordinates these are no leading direction: 45% of 100 points off by 10 spreads in 1 of 200
     coordinates were found there in 8 of 20 trials, and in all along the coordinates that vary most.
     """
-    before = int(kept.sum())
+    before, total = int(kept.sum()), float(weights.sum())
     if points.shape[1] < 2 or before < FEW:
         return False
     # Brought in to 6 spreads, so that a few far values do not make a coordinate stand out.
@@ -193,13 +197,13 @@ def _drop_on_axes(points: Array, weights: Array, kept: Array, reasons: dict[int,
 class _View(NamedTuple):
     """What stands apart along the leading directions: which, by how many spreads, and whether more may."""
 
-    leaving: Array
+    leaving: Mask
     deviations: Array
     doubtful: bool
     directions: Array
 
 
-def _look(points: Array, weights: Array, center: Array, kept: Array, block: Array, separation: float) -> _View | None:
+def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array, separation: float) -> _View | None:
     """Look along the directions in which the kept points vary most."""
     offsets, inner = points[kept] - center, weights[kept]
     squares = np.einsum("ij,ij->i", offsets, offsets, dtype=np.float64)
@@ -249,7 +253,7 @@ def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quali
     return np.asarray(along / np.sqrt(cautious.variances(across)))
 
 
-def _sparing(leaving: Array, deviations: Array, weights: Array, total: float) -> Array:
+def _sparing(leaving: Mask, deviations: Array, weights: Array, total: float) -> Mask:
     """Spare the nearest of those that should leave, where less than half of all the weight would stay."""
     missing = 0.5 * total * (1 - 1e-9) - float(weights[~leaving].sum())
     if missing <= 0:
@@ -280,7 +284,7 @@ def _first_block(dimension: int) -> Array:
     )
 
 
-def _fewer_coordinates(points: Array, center: Array, kept: Array) -> tuple[Array, Array]:
+def _fewer_coordinates(points: Array, center: Array, kept: Mask) -> tuple[Array, Array]:
     """Where coordinates outnumber points, go over to coordinates in their span; distances stay."""
     count, dimension = points.shape
     if dimension <= 2 * count:

@@ -46,11 +46,13 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         (at most 200 components are looked at then).
     standardize : bool, default=False
         Whether to bring the columns to unit scale first.
-    learner : str or Recipe, default="classical"
-        How one batch is learned from: "classical", "trimmed", or an object from `robustream.learners`.
-    aggregator : str or Aggregator, default="geometric-median"
-        How estimates become one: "geometric-median", "online-median", "mean", "coordinate-median",
-        "trimmed-mean", or an object from `robustream.aggregators`.
+    learner : str or Recipe, default="refined"
+        How one batch is learned from: "refined" (bad rows and cells are found and left out), "classical" (the plain
+        method), "trimmed" (the paper's), or an object from `robustream.learners`.
+    aggregator : str or Aggregator, default="filtered"
+        How estimates become one: "filtered" (batches that the others contradict are dropped), "geometric-median",
+        "online-median" (the paper's), "mean", "coordinate-median", "trimmed-mean", or an object from
+        `robustream.aggregators`.
     batch_size : int or "auto", default="auto"
         Rows in a batch. "auto" makes `fit` use one batch or at least 8.
     half_life : float, default=None

@@ -47,7 +47,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         It is cloned, never fitted itself.
     parameters : list of str, default=None
         The fitted attributes to aggregate; known for linear models and naive Bayes.
-    aggregator : str or Aggregator, default="geometric-median"
+    aggregator : str or Aggregator, default="filtered"
         How the parameters of the batches become one.
     batch_size : int or "auto", default="auto"
         Rows in a batch. A classifier's `fit` gives each batch its share of every class.
