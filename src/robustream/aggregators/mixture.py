@@ -35,7 +35,8 @@ _DEGREES = np.array([2.0, 4.0, 8.0, 1e6])
 # A skewed law is fitted by two groups; it is normal for the logarithm of the distance to a place this many spreads off.
 _FAR_PLACES = np.array([3.5, 4.5, 6.0, 10.0, -3.5, -4.5, -6.0, -10.0])
 
-_FLATNESS = np.array([3.0, 5.0, 10.0])
+# Among less than 150 values a law as flat as the fourth power would hide two groups 4 or 5 spreads apart.
+_FLATNESS = np.array([3.0, 4.0])
 
 
 class Split(NamedTuple):
@@ -67,7 +68,7 @@ def find_split(values: Array, weights: Array, separation: float = APART, choices
         return None
     inner, inner_shares = _binned(clipped, shares)
     pair, likelihood = _two_groups(inner, inner_shares)
-    gain = 2 * count * (likelihood - _one_group(inner, inner_shares))
+    gain = 2 * count * (likelihood - _one_group(inner, inner_shares, _FLATNESS[: 1 if count < 150 else 2]))
     if gain < (_DOUBT if count < FEW else _demand(count, choices)) or _apart(pair) < separation:
         return None
     own = pair
@@ -173,7 +174,7 @@ def _log_density(values: Array, pair: _Pair) -> Array:
     return np.asarray(np.log(pair.shares / np.sqrt(pair.variances))[:, None] - 0.5 * squares)
 
 
-def _one_group(values: Array, shares: Array) -> float:
+def _one_group(values: Array, shares: Array, flatness: Array) -> float:
     """Give the mean log likelihood of the best of some t, skewed and flat laws, up to the normal constant."""
     nu = _DEGREES[:, None]
     center, scale = np.zeros((len(nu), 1)), np.ones((len(nu), 1))
@@ -190,7 +191,6 @@ def _one_group(values: Array, shares: Array) -> float:
     spread = np.square(logs - (logs @ shares)[:, None]) @ shares
     skewed = -0.5 * np.log(spread) - 0.5 - logs @ shares - 0.5 * np.log(shares @ np.square(offsets))
     # Flat laws, exp(-|x|^b): estimates that drift at a steady pace spread evenly.
-    moments = np.abs(offsets) ** _FLATNESS[:, None] @ shares
-    width = np.log(_FLATNESS * moments) / _FLATNESS
-    flat = np.log(_FLATNESS / 2) - width - gammaln(1 / _FLATNESS) - 1 / _FLATNESS + 0.5 * np.log(2 * np.pi)
+    width = np.log(flatness * (np.abs(offsets) ** flatness[:, None] @ shares)) / flatness
+    flat = np.log(flatness / 2) - width - gammaln(1 / flatness) - 1 / flatness + 0.5 * np.log(2 * np.pi)
     return float(max(tails, skewed.max(), flat.max()))

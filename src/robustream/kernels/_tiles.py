@@ -22,7 +22,7 @@ __all__ = ["kept_sums"]
 Floats = NDArray[np.floating]
 Sums = NDArray[np.float64]
 
-# What one thread may use to collect products, unless four columns are more.
+# What one thread may use to collect products, unless two columns are more.
 STORE_BYTES = 2**23
 BLOCK_BYTES = 2**21
 # How many standard deviations a sampled bracket reaches to each side: a second pass is then rare in a whole tile.
@@ -144,7 +144,7 @@ def _tiled_sums(left: Floats, right: Floats, kept: int) -> Sums:
     plan = _plan(left.shape[0], kept)
     pair_length = plan.capacity + GROUP
     column_bytes = left.shape[0] * left.itemsize
-    pairs = max(1, max(STORE_BYTES, 4 * column_bytes) // (pair_length * left.itemsize))
+    pairs = max(1, max(STORE_BYTES, 2 * column_bytes) // (pair_length * left.itemsize))
     right_length = min(COLUMNS, right.shape[1], max(1, pairs // COLUMNS))
     left_length = min(2 * COLUMNS, max(1, pairs // right_length))
     if left_length > COLUMNS:

@@ -96,7 +96,7 @@ def check_translation_moves_the_value(aggregator: Aggregator) -> None:
     if aggregator.order_dependent:
         return
     shift = np.array([100.0, -3.0, 0.5])
-    moved = [e._replace(point=(e.point[0] + shift, *e.point[1:])) for e in _estimates(7)]  # type: ignore[index,operator]
+    moved = [e._replace(point=(e.point[0] + shift, *e.point[1:])) for e in _estimates(7)]  # type: ignore[index]
     plain = aggregator.value(_fold(aggregator, _estimates(7)))[0]
     shifted = aggregator.value(_fold(aggregator, moved))[0]
     assert plain is not None

@@ -67,8 +67,8 @@ def discover_spaces() -> Iterator[SpaceExample]:
 def discover_aggregators() -> Iterator[tuple[str, Aggregator]]:
     """Yield every exported aggregator with its default settings."""
     for name in _concrete(aggregators, Aggregator):
-        kind = getattr(aggregators, name)
-        assert aggregators.AGGREGATORS.get(kind.name) is kind, f"{name} has no entry in AGGREGATORS"
+        kind: Any = getattr(aggregators, name)
+        assert kind in aggregators.AGGREGATORS.values(), f"{name} has no entry in AGGREGATORS"
         yield kind.name, kind()
 
 
