@@ -60,7 +60,7 @@ def _product_steps(threads: int, quick: bool) -> list[Step]:
 def _memory_steps(threads: int, quick: bool) -> list[Step]:
     steps = []
     for rows in (100_000,) if quick else (100_000, 1_000_000):
-        # At 100,000 rows buffers of a fixed size (8 MB for each thread) are many columns; they must not grow from there.
+        # At 100,000 rows buffers of a fixed size (8 MB a thread) are many columns; they must not grow from there.
         target = COLUMNS_TARGET if rows > 100_000 else None
         call = partial(measure_trimmed_memory, rows, COLUMNS, 0.2, threads, target)
         steps.append(Step(f"memory of trimmed_covariance of {rows:,} rows", call))
