@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from robustream.bench.batches import measure_aggregation, measure_batches
 from robustream.bench.figures import Figure, Target
 from robustream.bench.kernels import measure_against_partition, measure_against_product, measure_median
 from robustream.bench.memory import measure_stream_memory, measure_trimmed_memory
@@ -22,6 +23,7 @@ PARTITION_TARGET = Target(">=", 20)
 COLUMNS_TARGET = Target("<=", 8)
 STREAM_TARGETS = {PAPER: Target("<", 1)}
 STREAM_MEMORY_TARGET = Target("<=", 100)
+BATCH_TARGET = Target("<=", 1)
 PASSES_TARGET = Target("<=", 60)
 IMPORT_TARGET = Target("<", 2)
 
@@ -80,6 +82,11 @@ def _other_steps(threads: int, quick: bool) -> list[Step]:
             "PCA over a stream against IncrementalPCA",
             partial(measure_stream, batches, 10_000, COLUMNS, threads, STREAM_TARGETS),
         ),
+        Step(
+            "one batch of the default learner",
+            partial(measure_batches, 10_000, COLUMNS, 3 if quick else 9, BATCH_TARGET),
+        ),
+        Step("one more estimate", partial(measure_aggregation, 1_000, 1_000, 3 if quick else 9, BATCH_TARGET)),
         Step("passes of geometric_median", partial(measure_median, 1_000, 10_000, 1e-8, PASSES_TARGET)),
         Step("import", partial(measure_import, repeats, IMPORT_TARGET)),
         *(

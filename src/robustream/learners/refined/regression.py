@@ -70,11 +70,13 @@ class Joint(NamedTuple):
 
 def joint_moments(D: Array, Y: Array, weights: Array) -> Joint:
     """Give the weighted mean and covariance of columns and targets."""
-    joint = np.column_stack([D, Y])
+    joint = np.column_stack([D, Y.astype(D.dtype, copy=False)])
     total = float(weights.sum())
-    mean = weights @ joint / total
-    joint -= mean
-    return Joint(mean, (joint * weights[:, None]).T @ joint / total, weights)
+    shares = weights.astype(D.dtype)
+    mean = shares @ joint / total
+    joint -= mean.astype(D.dtype)
+    covariance = (joint if np.all(shares == 1) else joint * shares[:, None]).T @ joint / total
+    return Joint(mean.astype(np.float64), covariance.astype(np.float64), weights)
 
 
 def joint_with_missing(D: Array, Y: Array, flags: Mask, beta: Array, scale: Array, use: Mask) -> Joint:

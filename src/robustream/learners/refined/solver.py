@@ -24,7 +24,8 @@ class Solver(NamedTuple):
     def __call__(self, D: Array, Y: Array, weights: Array) -> Array:
         """Solve the weighted least-squares problem."""
         WD = D if np.all(weights == 1) else D * weights.astype(D.dtype)[:, None]
-        return self.solve(WD.T @ D, WD.T @ Y, float(np.sum(weights)))
+        # In the type of the design: else the whole of it would be converted for this product.
+        return self.solve(WD.T @ D, WD.T @ Y.astype(D.dtype, copy=False), float(np.sum(weights)))
 
     def solve(self, gram: Array, moment: Array, rows: float) -> Array:
         """Least-norm solution, so that constant or collinear columns share the effect and nothing is singular."""
