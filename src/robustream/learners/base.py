@@ -10,14 +10,15 @@ line in `robustream.learners`, and the checks in `robustream.testing` then find 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from robustream.batch import Batch, Estimate, all_finite, describe_failure
-from robustream.spaces import Point, ProductSpace
+from robustream.spaces import Point, PrincipalModels, ProductSpace
 
-__all__ = ["Learner", "LinearProblem", "PrincipalProblem", "Recipe"]
+__all__ = ["Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe"]
 
 
 class PrincipalProblem(NamedTuple):
@@ -66,6 +67,20 @@ class Learner(ABC):
         if not all_finite(point):
             return Estimate(batch.index, batch.label, batch.rows, None, "the estimate is not finite")
         return Estimate(batch.index, batch.label, batch.rows, point)
+
+
+@dataclass(frozen=True)
+class PrincipalLearner(Learner):
+    """A learner for principal components, by itself in need of one row more than components."""
+
+    problem: PrincipalProblem
+
+    def space(self, n_columns: int, n_outputs: int) -> PrincipalModels:
+        return PrincipalModels(n_columns, self.problem.n_components)
+
+    def required_rows(self, n_columns: int) -> int:
+        # Centring costs one row; a square full-rank case needs only as many rows as columns.
+        return max(2, min(self.problem.n_components + 1, n_columns))
 
 
 class Recipe(ABC):

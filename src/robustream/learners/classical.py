@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from robustream.batch import Batch
-from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import least_squares, principal_point_of_rows
-from robustream.spaces import Array, LinearModels, Point, PrincipalModels
+from robustream.spaces import Array, LinearModels, Point
 from robustream.spaces.linear import LinearPoint
 
 __all__ = ["Classical", "ClassicalPCA", "ClassicalRegression"]
@@ -34,17 +34,8 @@ class Classical(Recipe):
 
 
 @dataclass(frozen=True)
-class ClassicalPCA(Learner):
+class ClassicalPCA(PrincipalLearner):
     """Mean and leading eigenvectors of the sample covariance matrix."""
-
-    problem: PrincipalProblem
-
-    def space(self, n_columns: int, n_outputs: int) -> PrincipalModels:
-        return PrincipalModels(n_columns, self.problem.n_components)
-
-    def required_rows(self, n_columns: int) -> int:
-        # Centring costs one row; a square full-rank case needs only as many rows as columns.
-        return max(2, min(self.problem.n_components + 1, n_columns))
 
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns, 5 * self.problem.n_components)

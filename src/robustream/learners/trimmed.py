@@ -15,10 +15,10 @@ import numpy as np
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross
-from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import NORMAL_MAD, median_scale, principal_point
-from robustream.spaces import Array, LinearModels, Point, PrincipalModels
+from robustream.spaces import Array, LinearModels, Point
 from robustream.spaces.linear import LinearPoint
 
 __all__ = ["Trimmed", "TrimmedPrincipal", "TrimmedProducts"]
@@ -56,18 +56,11 @@ class Trimmed(Recipe):
 
 
 @dataclass(frozen=True)
-class TrimmedPrincipal(Learner):
+class TrimmedPrincipal(PrincipalLearner):
     """RC-PCA: leading eigenvectors of the matrix of trimmed inner products."""
 
-    problem: PrincipalProblem
     trim: float
     center: bool
-
-    def space(self, n_columns: int, n_outputs: int) -> PrincipalModels:
-        return PrincipalModels(n_columns, self.problem.n_components)
-
-    def required_rows(self, n_columns: int) -> int:
-        return 2
 
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns, 5 * self.problem.n_components)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.batch import Batch
-from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import principal_point, principal_point_of_rows, require_finite
@@ -22,7 +22,7 @@ from robustream.learners.refined.groups import EVIDENCE
 from robustream.learners.refined.regression import RefinedFit, refined_regression
 from robustream.learners.refined.scatter import location_scatter
 from robustream.learners.refined.separation import valley
-from robustream.spaces import Array, LinearModels, MomentModels, Point, PrincipalModels
+from robustream.spaces import Array, LinearModels, MomentModels, Point
 from robustream.spaces.linear import LinearPoint, invert_moments
 
 __all__ = ["Refined", "RefinedPrincipal", "RefinedRegression"]
@@ -47,16 +47,8 @@ class Refined(Recipe):
 
 
 @dataclass(frozen=True)
-class RefinedPrincipal(Learner):
+class RefinedPrincipal(PrincipalLearner):
     """Principal components of the rows, or cells, that no evidence speaks against."""
-
-    problem: PrincipalProblem
-
-    def space(self, n_columns: int, n_outputs: int) -> PrincipalModels:
-        return PrincipalModels(n_columns, self.problem.n_components)
-
-    def required_rows(self, n_columns: int) -> int:
-        return max(2, min(self.problem.n_components + 1, n_columns))
 
     def minimum_rows(self, n_columns: int) -> int:
         # A scatter matrix from fewer rows is too poor to tell foreign rows by.
