@@ -26,6 +26,8 @@ __all__ = [
 OUTLIER_RATE = 0.01
 # With at least as many rows the point that half of the rate exceeds lies within the sample.
 _ROWS_FOR_QUANTILES = 200
+# Rounding errors up to this many units in the last place are no distance.
+_DIGITS = 1e4
 
 
 def principal_distances(
@@ -39,7 +41,10 @@ def principal_distances(
     if outside == 0:
         return np.zeros(len(standard)), score
     residual = standard - scores @ components
-    orthogonal = np.sqrt(np.square(residual).sum(axis=1, dtype=np.float64) / max(noise * outside, tiny))
+    # Where all variance lies within the subspace, what is left of a row is rounding error.
+    floor = (_DIGITS * np.finfo(standard.dtype).eps) ** 2 * (np.square(standard).max(initial=0.0) + 1.0)
+    variance = max(noise, float(floor), tiny)
+    orthogonal = np.sqrt(np.square(residual).sum(axis=1, dtype=np.float64) / (variance * outside))
     return orthogonal, score
 
 

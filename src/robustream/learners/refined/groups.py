@@ -17,6 +17,7 @@ EVIDENCE = 3.0  # z score of a valley; the largest of 1,000 clean samples (norma
 KEEP_AT_LEAST = 0.55
 PLAIN = 8.0  # evidence that needs no comparison
 MAX_GROUPS = 12
+FEW_LEVELS = 30
 FAR_APART = 3.0  # distance of two groups over the sum of their spreads
 LEADING = 8  # raw-spread axes searched on their own
 
@@ -68,7 +69,7 @@ def column_units(X: Array) -> tuple[Array, Mask]:
 
     Copies of one row are counted once: a cluster of equal rows must not make its columns look discrete.
     """
-    X = np.ascontiguousarray(X)
+    X, rows = np.ascontiguousarray(X), len(X)
     keys = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
     X = X[np.unique(keys, return_index=True)[1]]
     n = len(X)
@@ -76,6 +77,9 @@ def column_units(X: Array) -> tuple[Array, Mask]:
     # A quarter of the rows on one value: a flag, a group or a count of mostly zeros.
     lag = max(n // 4, 1)
     common = np.any(ordered[lag:] == ordered[:-lag], axis=0) if n > lag else np.ones(X.shape[1], bool)
+    # Between the levels of a rating or a small count there are valleys that mean nothing.
+    distinct = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
+    common |= distinct < min(FEW_LEVELS, 0.5 * rows)
     _, unit = shortest_half_of_sorted(ordered)
     stuck = np.flatnonzero(~(unit > 0))
     away = np.abs(ordered[:, stuck] - ordered[n // 2, stuck])

@@ -17,13 +17,15 @@ from robustream.learners.refined.groups import column_units
 from robustream.learners.refined.polish import Polished, plain, polish
 from robustream.learners.refined.scatter import foreign_rows
 from robustream.learners.refined.solver import Solver, normal_equivalent, residuals, row_norm
-from robustream.learners.refined.starts import robust_start
+from robustream.learners.refined.starts import better_than_in_noise, robust_start
 from robustream.spaces import Array
 from robustream.spaces.linear import solve_moments
 
 __all__ = ["RefinedFit", "refined_regression"]
 
 Mask = NDArray[np.bool_]
+# With fewer rows for each parameter a robust search finds good fits to a part of the rows even in pure noise.
+FEW_ROWS = 20
 
 
 class RefinedFit(NamedTuple):
@@ -142,7 +144,11 @@ def _fit_without(
     """Fit the rows that x does not speak against, from a robust start."""
     use = ~aside
     sample = _sample(use, D.shape[1], rng)
-    beta = solver(D, Y, use.astype(np.float64)) if fit is plain else robust_start(D[sample], Y[sample], solver, rng)
+    if fit is plain:
+        return plain(D, Y, solver(D, Y, use.astype(np.float64)), use, sample, solver)
+    beta = robust_start(D[sample], Y[sample], solver, rng)
+    if len(sample) < FEW_ROWS * D.shape[1] and not better_than_in_noise(D[sample], Y[sample], beta, solver, rng):
+        fit = plain
     return fit(D, Y, beta, use, sample, solver)
 
 

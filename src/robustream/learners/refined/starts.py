@@ -8,8 +8,9 @@ from robustream.learners.refined.separation import shortest_half
 from robustream.learners.refined.solver import TINY, Solver, bisquare, bisquare_scale, residuals, row_norm
 from robustream.spaces import Array
 
-__all__ = ["concentrate", "elemental_start", "robust_start"]
+__all__ = ["better_than_in_noise", "concentrate", "elemental_start", "robust_start"]
 
+NOISE_FACTOR = 1.2
 ELEMENTAL_LIMIT = 8  # parameters; beyond, a clean random subset is too rare
 
 
@@ -57,3 +58,22 @@ def robust_start(D: Array, Y: Array, solver: Solver, rng: np.random.Generator) -
         other, other_scale = concentrate(D, Y, elemental_start(D[some], Y[some], rng), solver, n_steps=12)
         best = other if other_scale < scale else best
     return best
+
+
+def better_than_in_noise(D: Array, Y: Array, beta: Array, solver: Solver, rng: np.random.Generator) -> bool:
+    """Tell whether a robust fit gains more over least squares than the same search gains in targets of pure noise.
+
+    With few rows for each parameter the search always finds a part of the rows that fits well. What it finds on the
+    same design where there is nothing to find is the measure.
+    """
+    gains = []
+    for _ in range(5):
+        noise = rng.standard_normal(Y.shape)
+        gains.append(_gain(D, noise, robust_start(D, noise, solver, rng), solver))
+    return _gain(D, Y, beta, solver) > NOISE_FACTOR * max(gains)
+
+
+def _gain(D: Array, Y: Array, beta: Array, solver: Solver) -> float:
+    """Give how many times smaller the scale of the residuals is than that of least squares."""
+    everyone = row_norm(residuals(D, Y, solver(D, Y, np.ones(len(D)))))
+    return float(np.sqrt(np.mean(np.square(everyone)))) / bisquare_scale(row_norm(residuals(D, Y, beta)))

@@ -40,6 +40,8 @@ def is_elliptical(Z: Array) -> bool:
     S = Z / np.maximum(norm, 1e-300)[:, None] * np.sqrt(k)
     far = norm > np.quantile(norm, 2 / 3)
     n_far, n_near = int(far.sum()), int((~far).sum())
+    if not n_far or not n_near:  # rows all equally far, as on a few discrete places
+        return False
     lean = n_far * np.sum(S[far].mean(axis=0) ** 2)
     if lean > k + 4 * np.sqrt(2 * k) + 0.2 * k:
         return False
