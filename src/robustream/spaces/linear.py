@@ -117,7 +117,8 @@ def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
     unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
     scaled = inner / np.outer(unit, unit) + np.diag(alpha / np.square(unit))
     values, vectors = linalg.eigh(scaled)
-    kept = values > values[-1] * len(values) * np.finfo(moments.dtype).eps
+    # Moments square the rounding errors of the rows: what is below has no digit left.
+    kept = values > values[-1] * np.finfo(moments.dtype).eps ** 0.75
     return ((vectors[:, kept] / values[kept]) @ vectors[:, kept].T) / np.outer(unit, unit)
 
 
