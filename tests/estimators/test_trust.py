@@ -75,7 +75,7 @@ def test_intervals_cover_at_their_rate(bad):
     covered = []
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        model = rs.OutlierRobustRegressor()
+        model = rs.OutlierRobustRegressor(learner="classical")
         for index in range(30):
             X = rng.normal(size=(60, 3))
             y = X @ [1.0, 0.0, -1.0] + rng.normal(size=60)
@@ -127,3 +127,16 @@ def test_a_certificate_needs_batches():
         rs.OutlierRobustRegressor(aggregator="mean").fit(X, y).certificate(0.3)
     with pytest.raises(InvalidInputError, match="bad_fraction"):
         rs.OutlierRobustPCA(2).fit(X).certificate(0.5)
+
+
+def test_intervals_rest_on_the_batches_that_are_believed():
+    X, y = table(0)
+    clean = rs.OutlierRobustRegressor(batch_size=100).fit(X[1600:], y[1600:])
+    y[:1600] = 100 * X[:1600, 0]
+    dirty = rs.OutlierRobustRegressor(batch_size=100).fit(X, y)
+    np.testing.assert_allclose(dirty.coef_stderr_, clean.coef_stderr_, rtol=0.3)
+
+
+def test_nothing_known_is_not_everything_known():
+    X, y = table(0, rows=30)
+    assert np.isnan(rs.OutlierRobustRegressor().fit(np.column_stack([X, np.ones(30)]), y).coef_stderr_[4])

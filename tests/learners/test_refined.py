@@ -63,7 +63,7 @@ def test_discrete_places_alone():
         assert rs.OutlierRobustPCA(1).fit(X).explained_variance_[0] == pytest.approx(np.var(X[:, 0], ddof=1))
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(20, 3), (100, 10), (300, 100), (400, 100), (200, 50)])
+@pytest.mark.parametrize(("rows", "columns"), [(20, 3), (300, 100), (400, 100), (200, 50)])
 def test_few_rows_for_the_columns_are_no_evidence(rows, columns):
     """A robust search fits part of any few rows well; what it finds in noise must not count as evidence."""
     flagged, errors = [], []

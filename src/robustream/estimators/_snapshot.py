@@ -8,7 +8,7 @@ from typing import Any
 from robustream.batch import BatchRecord
 from robustream.errors import NotEnoughRowsError
 from robustream.runs.online import Plan, Stream, settle, with_pending
-from robustream.spaces import Array
+from robustream.spaces import Array, Point
 
 __all__ = ["Snapshot"]
 
@@ -49,6 +49,13 @@ class Snapshot:
             f"{self.owner} has seen {stream.rows_seen} rows; {required - stream.pending_rows} more are needed for a "
             "first estimate: call partial_fit with more rows"
         )
+
+    @cached_property
+    def believed(self) -> list[Point]:
+        """The points of the held estimates that were not rejected."""
+        state = self.complete.state
+        pairs = zip(self.plan.aggregator.held_points(state), self.plan.aggregator.assess(state), strict=True)
+        return [point for point, assessment in pairs if not assessment.rejected]
 
     @cached_property
     def report(self) -> list[BatchRecord]:

@@ -31,6 +31,8 @@ from robustream.spaces.linear import LinearSolution
 
 __all__ = ["OutlierRobustRegressor"]
 
+ROUNDING = 1e-12
+
 
 class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     """Linear regression from batches of which up to almost half may be garbage.
@@ -169,7 +171,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         """The standard error of each coefficient; NaN where the learner or aggregator cannot tell."""
         snapshot, solution = self._run(), self._solution()
         plan, stream = snapshot.plan, snapshot.complete
-        points = plan.aggregator.held_points(stream.state)
+        points = snapshot.believed
         if len(points) >= BATCHES_FOR_SPREAD:
             error = spread_error(self._space().coefficients_of(points, snapshot.value), plan.aggregator)
         elif solution.coef_variance is not None:
@@ -178,7 +180,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
             error = np.sqrt(solution.coef_variance * factor / count)
         else:
             error = np.full_like(solution.coef, np.nan)
-        return self._shaped(error)
+        # No error at all means no degrees of freedom, or a column that never changes: nothing is known, not everything.
+        return self._shaped(np.where(error > ROUNDING * np.abs(solution.coef), error, np.nan))
 
     @property
     def cutoff_(self) -> float:
@@ -220,7 +223,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     def _degrees_of_freedom(self) -> float:
         """Give those of the spread of the batches, or of the rows within them if there are few batches."""
         snapshot = self._run()
-        batches = len(snapshot.plan.aggregator.held_points(snapshot.complete.state))
+        batches = len(snapshot.believed)
         if batches >= BATCHES_FOR_SPREAD:
             return float(batches - 1)
         return float(max(1, snapshot.stream.rows_seen - snapshot.stream.columns - 1))

@@ -25,7 +25,7 @@ __all__ = ["RefinedFit", "refined_regression"]
 
 Mask = NDArray[np.bool_]
 # With fewer rows for each parameter a robust search finds good fits to a part of the rows even in pure noise.
-FEW_ROWS = 20
+FEW_ROWS = 8
 
 
 class RefinedFit(NamedTuple):

@@ -11,6 +11,7 @@ from robustream.spaces import Array
 __all__ = ["better_than_in_noise", "concentrate", "elemental_start", "robust_start"]
 
 NOISE_FACTOR = 1.2
+SMALL_GAIN, LARGE_GAIN = 1.25, 4.0
 ELEMENTAL_LIMIT = 8  # parameters; beyond, a clean random subset is too rare
 
 
@@ -66,11 +67,15 @@ def better_than_in_noise(D: Array, Y: Array, beta: Array, solver: Solver, rng: n
     With few rows for each parameter the search always finds a part of the rows that fits well. What it finds on the
     same design where there is nothing to find is the measure.
     """
+    gain = _gain(D, Y, beta, solver)
+    # Where it is plain there is no need to search noise.
+    if gain < SMALL_GAIN or (gain > LARGE_GAIN and len(D) > 8 * D.shape[1]):
+        return gain > LARGE_GAIN
     gains = []
-    for _ in range(5):
+    for _ in range(3):
         noise = rng.standard_normal(Y.shape)
         gains.append(_gain(D, noise, robust_start(D, noise, solver, rng), solver))
-    return _gain(D, Y, beta, solver) > NOISE_FACTOR * max(gains)
+    return gain > NOISE_FACTOR * max(gains)
 
 
 def _gain(D: Array, Y: Array, beta: Array, solver: Solver) -> float:
