@@ -26,11 +26,18 @@ class Batch(NamedTuple):
     label: str
     X: NDArray[Any]
     y: NDArray[Any] | None = None
+    failure: str | None = None  # why the rows could not be had; X is empty then
+    stats: Mapping[str, float] = {}  # what a source noticed on the way, such as rows dropped for missing cells
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return int(self.X.shape[0])
+
+    @classmethod
+    def unreadable(cls, index: int, label: str, reason: str, stats: Mapping[str, float] | None = None) -> Batch:
+        """Give the batch that stands for rows which could not be had: it counts as failed, with the reason."""
+        return cls(index, label, np.empty((0, 0)), None, reason, stats or {})
 
 
 class Estimate(NamedTuple):

@@ -57,16 +57,18 @@ class Learner(ABC):
     @final
     def estimate(self, batch: Batch, rng: np.random.Generator) -> Estimate:
         """Give the estimate, or the reason why there is none."""
+        if batch.failure is not None:
+            return Estimate(batch.index, batch.label, batch.rows, None, batch.failure, stats=batch.stats)
         try:
             # Overflow in a garbage batch is no news to the user: the result is judged below. (Warnings are not
             # caught: that would change the filters of the whole process, and learners run in threads.)
             with np.errstate(all="ignore"):
                 point = self.solve(batch, rng)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error))
+            return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error), stats=batch.stats)
         if not all_finite(point):
-            return Estimate(batch.index, batch.label, batch.rows, None, "the estimate is not finite")
-        return Estimate(batch.index, batch.label, batch.rows, point)
+            return Estimate(batch.index, batch.label, batch.rows, None, "the estimate is not finite", stats=batch.stats)
+        return Estimate(batch.index, batch.label, batch.rows, point, stats=batch.stats)
 
 
 @dataclass(frozen=True)

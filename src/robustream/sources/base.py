@@ -7,11 +7,31 @@ its index and a label that a person can act on. Sources wrap one another: a corr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from robustream.batch import Batch
 
-__all__ = ["Source"]
+__all__ = ["OneBatch", "Partition", "Source"]
+
+
+class Partition(ABC):
+    """A run of consecutive batches that one worker reads by itself; it can be sent to another process.
+
+    What belongs together in reading (the batches of a row group of a file) is one partition; what belongs together in
+    judging is a batch. The list of partitions is the library's own: no engine may merge or split them.
+    """
+
+    first_index: int
+    count: int
+    label: str
+
+    @abstractmethod
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches from the `start`-th of this partition on: `count - start` of them, whatever happens.
+
+        Batches that cannot be had come as `Batch.unreadable`.
+        """
 
 
 class Source(ABC):
@@ -29,3 +49,32 @@ class Source(ABC):
     def __iter__(self) -> Iterator[Batch]:
         """Yield all batches."""
         return self.batches()
+
+    def partitions(self) -> Sequence[Partition] | None:
+        """Give what workers elsewhere can read by themselves; None if only this process can read the batches.
+
+        By default each batch is a partition, read by a copy of this source: right for sources that are small to send
+        and start anywhere at no cost.
+        """
+        if self.count is None:
+            return None
+        return [OneBatch(self, index) for index in range(self.count)]
+
+
+@dataclass(frozen=True)
+class OneBatch(Partition):
+    """One batch of a source that can be copied to another process."""
+
+    source: Source
+    first_index: int
+    count: int = 1
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """Name the batch by its place."""
+        return f"batch {self.first_index}"
+
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        """Yield the batch."""
+        if start == 0:
+            yield next(self.source.batches(self.first_index))

@@ -1,0 +1,1 @@
+"""Where learners run: in this process, in local processes, on a Dask cluster."""

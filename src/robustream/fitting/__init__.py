@@ -1,0 +1,1 @@
+"""`robustream.fit`: any estimator over any source, with progress, checkpoints and an early stop."""

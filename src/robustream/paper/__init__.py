@@ -1,0 +1,1 @@
+"""The experiments of the paper as data, and their runner."""

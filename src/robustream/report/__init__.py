@@ -1,0 +1,1 @@
+"""What happened in a run, as one self-contained page and as tables for the terminal."""
