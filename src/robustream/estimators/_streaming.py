@@ -15,18 +15,42 @@ from robustream.aggregators import Aggregator
 from robustream.batch import BatchRecord
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.estimators._certificate import Certificate, make_certificate
+from robustream.estimators._layout import Layout
 from robustream.estimators._snapshot import Snapshot
 from robustream.runs.cutting import cut_whole
-from robustream.runs.online import Plan, begin, feed, fold_cuts, require_quorum
+from robustream.runs.online import Plan, Stream, begin, feed, fold_cuts, require_quorum
 from robustream.spaces import Array
 
 __all__ = ["Snapshot", "StreamingMixin", "check_half_life", "check_seed", "unchanged_on_error"]
 
 
 class StreamingMixin:
-    """Fitted attributes that any run has; the estimator keeps its run in `_snapshot`."""
+    """Fitted attributes that any run has; the estimator keeps its run in `_snapshot`.
+
+    The parameters and the layout determine the plan, and the plan and the stream are the run: that is all a model file
+    or a checkpoint has to hold.
+    """
 
     _snapshot: Snapshot
+    _layout: Layout
+
+    def _plan_for(self, layout: Layout) -> Plan:
+        """Give the plan of a run over a table of that shape, or say which parameter is wrong."""
+        raise NotImplementedError
+
+    def _begin(self, layout: Layout, names: NDArray[Any] | None = None, plan: Plan | None = None) -> None:
+        """Start a run that whoever calls will drive batch by batch; `names` are those of the columns."""
+        self._layout = layout
+        self.n_features_in_ = layout.columns
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
+        plan = self._plan_for(layout) if plan is None else plan
+        self._take(plan, begin(plan, layout.columns, layout.outputs))
+
+    def _take(self, plan: Plan, stream: Stream) -> None:
+        """Make a run at one moment the one that fitted attributes are read from."""
+        self._snapshot = Snapshot(plan, stream, type(self).__name__)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_snapshot")
@@ -39,23 +63,30 @@ class StreamingMixin:
             )
         return snapshot
 
-    def _fit_rows(self, plan: Plan, X: NDArray[Any], y: NDArray[Any] | None, outputs: int) -> None:
+    def _fit_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
         """Learn from all rows at once, cut in their order, and leave nothing waiting."""
+        plan = self._plan_for(layout)
         required = plan.learner.required_rows(X.shape[1])
         if len(X) < required:
             raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {len(X)}")
         if plan.batch_size != "auto" and plan.batch_size < required:
             raise InvalidInputError(f"batch_size must be at least {required} here, got {plan.batch_size}")
         cuts = cut_whole(len(X), plan.learner.minimum_rows(X.shape[1]), plan.batch_size)
-        stream = fold_cuts(plan, begin(plan, X.shape[1], outputs), X, y, cuts)
+        stream = fold_cuts(plan, begin(plan, layout.columns, layout.outputs), X, y, cuts)
         require_quorum(stream)
-        self._snapshot = Snapshot(plan, stream, type(self).__name__)
+        self._layout = layout
+        self._take(plan, stream)
 
-    def _feed_rows(self, plan: Plan, X: NDArray[Any], y: NDArray[Any] | None, outputs: int) -> None:
-        """Learn from the rows of one call; the first call begins the run."""
+    def _feed_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
+        """Learn from the rows of one call; the first call begins the run and fixes its layout."""
         before = self.__dict__.get("_snapshot")
-        stream = begin(plan, X.shape[1], outputs) if before is None else before.stream
-        self._snapshot = Snapshot(plan, feed(plan, stream, X, y), type(self).__name__)
+        if before is None:
+            self._layout = layout
+            plan = self._plan_for(layout)
+            stream = begin(plan, layout.columns, layout.outputs)
+        else:
+            plan, stream = before.plan, before.stream
+        self._take(plan, feed(plan, stream, X, y))
 
     @property
     def n_samples_seen_(self) -> int:

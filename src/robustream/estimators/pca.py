@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
+from robustream.estimators._layout import Layout
 from robustream.estimators._projection import ProjectionMixin, check_n_components
 from robustream.estimators._streaming import (
     StreamingMixin,
@@ -111,7 +111,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         """Learn from all rows, cut into batches in their order; `y` is ignored."""
         with unchanged_on_error(self):
             rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-            self._fit_rows(self._plan(rows), rows, None, 0)
+            self._fit_rows(Layout(rows.shape[1]), rows, None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -123,15 +123,15 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         with unchanged_on_error(self):
             first = "_snapshot" not in self.__dict__
             rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=first)
-            self._feed_rows(self._plan(rows) if first else self._snapshot.plan, rows, None, 0)
+            self._feed_rows(Layout(rows.shape[1]), rows, None)
         return self
 
-    def _plan(self, rows: NDArray[Any]) -> Plan:
+    def _plan_for(self, layout: Layout) -> Plan:
         check_device(self.device)
         if _is_share(self.n_components):
-            components = min(rows.shape[1], _MOST_COMPONENTS)
+            components = min(layout.columns, _MOST_COMPONENTS)
         else:
-            components = check_n_components(self.n_components, rows.shape[1])
+            components = check_n_components(self.n_components, layout.columns)
         problem = PrincipalProblem(components, bool(self.standardize))
         return Plan(
             resolve_recipe(self.learner).pca(problem),

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import InvalidInputError
+from robustream.estimators._layout import Layout
 from robustream.estimators._linear import LinearMixin, check_alpha, validate_targets
 from robustream.estimators._streaming import (
     StreamingMixin,
@@ -113,10 +114,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from all rows, cut into batches in their order."""
         with unchanged_on_error(self):
-            plan = self._plan()
             rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
-            self._fit_rows(plan, rows, targets, targets.shape[1])
-            self._single_target = single
+            self._fit_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -127,18 +126,16 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             first = "_snapshot" not in self.__dict__
-            plan = self._plan() if first else self._snapshot.plan
             rows, targets, single = validate_targets(self, X, y, reset=first)
             if not first and targets.shape[1] != self._snapshot.stream.outputs:
                 raise InvalidInputError(
                     f"y has {targets.shape[1]} outputs, but {type(self).__name__} was first given "
                     f"{self._snapshot.stream.outputs}"
                 )
-            self._feed_rows(plan, rows, targets, targets.shape[1])
-            self._single_target = single if first else self._single_target
+            self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
         return self
 
-    def _plan(self) -> Plan:
+    def _plan_for(self, layout: Layout) -> Plan:
         check_device(self.device)
         problem = LinearProblem(bool(self.fit_intercept), check_alpha(self.alpha))
         return Plan(
@@ -242,4 +239,4 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         return snapshot.reading
 
     def _shaped(self, value: Array) -> Any:
-        return value[0] if self._single_target else value
+        return value[0] if self._layout.single else value

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, UnsupportedEstimatorError
+from robustream.estimators._layout import Layout
 from robustream.estimators._snapshot import Snapshot
 from robustream.estimators._streaming import (
     StreamingMixin,
@@ -101,7 +102,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         """Learn from all rows, cut into batches; a classifier's batches each get their share of every class."""
         with unchanged_on_error(self):
             rows, targets = self._validate(X, y, reset=True)
-            plan, outputs = self._plan(targets, None)
+            layout = self._layout_of(rows, targets, None)
+            plan = self._plan_for(layout)
             minimum = plan.learner.minimum_rows(rows.shape[1])
             cuts = cut_whole(len(rows), minimum, plan.batch_size)
             labels = [f"rows {piece.start}-{piece.stop - 1}" for piece in cuts]
@@ -111,10 +113,11 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
                 rows, targets = rows[order], targets[order]
                 labels = [f"stratified batch {number} of {len(cuts)}" for number in range(1, len(cuts) + 1)]
             pieces = ((label, Rows(rows[piece], targets[piece])) for label, piece in zip(labels, cuts, strict=True))
-            stream = fold(plan, begin(plan, rows.shape[1], outputs)._replace(rows_seen=len(rows)), pieces)
+            stream = fold(plan, begin(plan, layout.columns, layout.outputs)._replace(rows_seen=len(rows)), pieces)
             self._refit_alone_if_it_failed(stream.ledger.usable, rows, targets)
             require_quorum(stream)
-            self._snapshot = Snapshot(plan, stream, type(self).__name__)
+            self._layout = layout
+            self._take(plan, stream)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -123,11 +126,16 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
             first = "_snapshot" not in self.__dict__
             rows, targets = self._validate(X, y, reset=first)
             if first:
-                plan, outputs = self._plan(targets, classes)
+                if classes is None and is_classifier(self.estimator):
+                    raise InvalidInputError(
+                        "classes must be passed on the first call to partial_fit: a later call may bring a class that "
+                        "this one lacks"
+                    )
+                layout = self._layout_of(rows, targets, classes)
             else:
-                plan, outputs = self._snapshot.plan, self._snapshot.stream.outputs
-                self._check_later_call(plan.learner, targets, outputs, classes)
-            self._feed_rows(plan, rows, targets, outputs)
+                layout = self._layout
+                self._check_later_call(layout, targets, classes)
+            self._feed_rows(layout, rows, targets)
         return self
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -147,8 +155,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
             check_classification_targets(targets)
         return rows, targets
 
-    def _plan(self, targets: NDArray[Any], classes: Any) -> tuple[Plan, int]:
-        chosen = choose_parameters(self.estimator, self.parameters)
+    def _layout_of(self, rows: NDArray[Any], targets: NDArray[Any], classes: Any) -> Layout:
         single = targets.ndim == 1
         known = None
         if is_classifier(self.estimator):
@@ -156,28 +163,32 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
             unknown = np.setdiff1d(targets, known)
             if len(unknown):
                 raise InvalidInputError(f"y has classes {unknown.tolist()} that are not in classes={known.tolist()}")
-            if len(known) < 2:
+        return Layout(rows.shape[1], 1 if single else targets.shape[1], single, known)
+
+    def _plan_for(self, layout: Layout) -> Plan:
+        chosen = choose_parameters(self.estimator, self.parameters)
+        if layout.classes is not None:
+            if len(layout.classes) < 2:
                 raise InvalidInputError(
-                    f"a classifier needs at least 2 classes, got {len(known)} class; in partial_fit name all with "
-                    "classes="
+                    f"a classifier needs at least 2 classes, got {len(layout.classes)} class; in partial_fit name all "
+                    "with classes="
                 )
         elif not hasattr(self.estimator, "predict"):
             raise UnsupportedEstimatorError(f"estimator must be a regressor or a classifier, got {self.estimator!r}")
-        plan = Plan(
-            Adapter(clone(self.estimator), chosen, known, single),
+        return Plan(
+            Adapter(clone(self.estimator), chosen, layout.classes, layout.single),
             resolve_aggregator(self.aggregator),
             check_batch_size(self.batch_size),
             check_half_life(self.half_life),
             check_seed(self.random_state),
             count_workers(self.n_jobs),
         )
-        return plan, 1 if single else targets.shape[1]
 
-    def _check_later_call(self, learner: Any, targets: NDArray[Any], outputs: int, classes: Any) -> None:
-        known = learner.classes
+    def _check_later_call(self, layout: Layout, targets: NDArray[Any], classes: Any) -> None:
+        known = layout.classes
         if known is None:
             single = targets.ndim == 1
-            if single != learner.single_target or (not single and targets.shape[1] != outputs):
+            if single != layout.single or (not single and targets.shape[1] != layout.outputs):
                 raise InvalidInputError(f"y has shape {targets.shape}, which differs from that of the first call")
             return
         if classes is not None and not np.array_equal(unique_labels(np.asarray(classes)), known):
@@ -223,7 +234,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
     @property
     def classes_(self) -> NDArray[Any]:
         """All classes of the wrapped classifier, sorted."""
-        classes = self._run().plan.learner.classes  # type: ignore[attr-defined]
+        self._run()
+        classes = self._layout.classes
         if classes is None:
             raise AttributeError(f"{type(self.estimator).__name__} is no classifier and has no classes_")
         return np.asarray(classes)
