@@ -133,7 +133,9 @@ def test_a_first_call_that_lacks_classes(classes):
     with pytest.raises(BelowQuorumError, match="bee"):
         model.predict(rows)
     with pytest.raises(InvalidInputError, match="2 classes"):
-        rs.OutlierRobust(GaussianNB()).partial_fit(rows[labels == "ant"], labels[labels == "ant"])
+        rs.OutlierRobust(GaussianNB()).partial_fit(rows[labels == "ant"], labels[labels == "ant"], classes=["ant"])
+    with pytest.raises(InvalidInputError, match="first call"):
+        rs.OutlierRobust(GaussianNB()).partial_fit(rows, labels)
 
 
 def test_a_class_seen_in_too_few_batches_is_not_trusted(classes):
@@ -151,7 +153,7 @@ def test_a_class_seen_in_too_few_batches_is_not_trusted(classes):
 
 def test_later_calls_must_fit_the_first(classes, table):
     rows, labels = classes
-    model = rs.OutlierRobust(GaussianNB()).partial_fit(rows, labels)
+    model = rs.OutlierRobust(GaussianNB()).partial_fit(rows, labels, classes=["ant", "bee", "cat"])
     with pytest.raises(InvalidInputError, match="dog"):
         model.partial_fit(rows, np.full(3000, "dog"))
     with pytest.raises(InvalidInputError, match="classes"):

@@ -28,6 +28,7 @@ __all__ = [
     "Plan",
     "Rows",
     "Stream",
+    "absorb",
     "begin",
     "feed",
     "fold",
@@ -105,8 +106,18 @@ def fold(plan: Plan, stream: Stream, pieces: Iterable[tuple[str, Rows]]) -> Stre
     """Estimate each piece as a batch and step the aggregator, in order."""
     batches = (Batch(index, label, rows.X, rows.y) for index, (label, rows) in enumerate(pieces, stream.next_index))
     for estimate in estimate_in_order(plan.learner, batches, plan.seed, plan.workers):
-        stream = _step(plan, stream, estimate)
+        stream = absorb(plan, stream, estimate)
     return stream
+
+
+def absorb(plan: Plan, stream: Stream, estimate: Estimate) -> Stream:
+    """Take one estimate in; its rows have been counted already."""
+    state, info = plan.aggregator.step(stream.state, estimate)
+    return stream._replace(
+        state=state,
+        next_index=stream.next_index + 1,
+        ledger=stream.ledger.enter(estimate, info.accepted, info.reason),
+    )
 
 
 def with_pending(plan: Plan, stream: Stream) -> Stream:
@@ -117,7 +128,7 @@ def with_pending(plan: Plan, stream: Stream) -> Stream:
     batch = Batch(stream.next_index, f"{len(joined.X)} rows still waiting for more", joined.X, joined.y)
     estimate = next(iter(estimate_in_order(plan.learner, [batch], plan.seed, 1)))
     minimum = plan.learner.minimum_rows(stream.columns)
-    return _step(plan, stream, estimate._replace(weight=min(1.0, len(joined.X) / minimum)))
+    return absorb(plan, stream, estimate._replace(weight=min(1.0, len(joined.X) / minimum)))
 
 
 def settle(plan: Plan, stream: Stream) -> tuple[Array | None, ...]:
@@ -134,15 +145,6 @@ def require_quorum(stream: Stream, share: float = 0.5) -> None:
     shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
     raise BelowQuorumError(
         f"only {usable} of {total} batches gave a usable estimate, more than {share:.0%} are needed ({shown})"
-    )
-
-
-def _step(plan: Plan, stream: Stream, estimate: Estimate) -> Stream:
-    state, info = plan.aggregator.step(stream.state, estimate)
-    return stream._replace(
-        state=state,
-        next_index=stream.next_index + 1,
-        ledger=stream.ledger.enter(estimate, info.accepted, info.reason),
     )
 
 

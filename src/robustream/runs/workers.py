@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,7 +16,10 @@ from robustream.errors import InvalidInputError
 from robustream.kernels.threads import get_threads, limit_threads
 from robustream.learners import Learner
 
-__all__ = ["count_workers", "estimate_in_order"]
+__all__ = ["count_workers", "estimate_batch", "estimate_in_order", "map_in_order"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def count_workers(n_jobs: Any) -> int:
@@ -28,30 +32,40 @@ def count_workers(n_jobs: Any) -> int:
 
 
 def estimate_in_order(learner: Learner, batches: Iterable[Batch], seed: int, workers: int) -> Iterator[Estimate]:
-    """Yield the estimate of each batch.
+    """Yield the estimate of each batch."""
+    return map_in_order(partial(estimate_batch, learner, seed), batches, workers)
 
-    The kernels and BLAS release the interpreter lock, so that threads suffice. At most twice as many batches as
+
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    """Yield the function of each item.
+
+    The kernels and BLAS release the interpreter lock, so that threads suffice. At most twice as many items as
     workers are taken ahead, which bounds the memory. Inside a worker the kernels and BLAS use one thread:
     threads within threads make everything slower.
     """
     if workers == 1:
-        yield from (_estimate(learner, batch, seed) for batch in batches)
+        yield from map(function, items)
         return
     with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
-        waiting: deque[Future[Estimate]] = deque()
-        for batch in batches:
-            waiting.append(pool.submit(_estimate_alone, learner, batch, seed))
-            if len(waiting) >= 2 * workers:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(_alone, function, item))
+                if len(waiting) >= 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
-def _estimate(learner: Learner, batch: Batch, seed: int) -> Estimate:
+def estimate_batch(learner: Learner, seed: int, batch: Batch) -> Estimate:
+    """Give the estimate of a batch, wherever that is done."""
     # The batch's index is the only source of randomness, so that the result does not depend on scheduling.
     return learner.estimate(batch, np.random.default_rng([seed, batch.index]))
 
 
-def _estimate_alone(learner: Learner, batch: Batch, seed: int) -> Estimate:
+def _alone(function: Callable[[Item], Result], item: Item) -> Result:
     with limit_threads(1):
-        return _estimate(learner, batch, seed)
+        return function(item)
