@@ -1,6 +1,7 @@
 """Robust PCA and linear regression over streams in which many rows, and whole batches, may be garbage."""
 
 from robustream import aggregators, errors, learners, sources
+from robustream._version import __version__
 from robustream.batch import BatchRecord
 from robustream.estimators import (
     OutlierRobust,
@@ -9,13 +10,14 @@ from robustream.estimators import (
     TrimmedPCA,
     TrimmedRegressor,
 )
+from robustream.fitting import FitEvent, fit
 from robustream.kernels.median import geometric_median
 from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross, trimmed_inner
-
-__version__ = "0.1.0"
+from robustream.persistence import load, save
 
 __all__ = [
     "BatchRecord",
+    "FitEvent",
     "OutlierRobust",
     "OutlierRobustPCA",
     "OutlierRobustRegressor",
@@ -23,8 +25,11 @@ __all__ = [
     "TrimmedRegressor",
     "aggregators",
     "errors",
+    "fit",
     "geometric_median",
     "learners",
+    "load",
+    "save",
     "sources",
     "trimmed_covariance",
     "trimmed_cross",

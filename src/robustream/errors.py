@@ -6,9 +6,16 @@ from sklearn.exceptions import NotFittedError
 
 __all__ = [
     "BelowQuorumError",
+    "CheckpointError",
+    "EngineError",
+    "DamagedFileError",
+    "DeviceError",
+    "FailedBatchError",
     "InvalidInputError",
+    "NewerFormatError",
     "NotEnoughRowsError",
     "RobustreamError",
+    "StorageError",
     "UnsupportedEstimatorError",
 ]
 
@@ -31,3 +38,31 @@ class BelowQuorumError(RobustreamError, RuntimeError):
 
 class UnsupportedEstimatorError(RobustreamError, TypeError):
     """The parameters of this scikit-learn estimator cannot be averaged or compared."""
+
+
+class DamagedFileError(RobustreamError, ValueError):
+    """A file or message is not what robustream wrote: cut short, changed, or something else altogether."""
+
+
+class NewerFormatError(RobustreamError, ValueError):
+    """A file was written by a later version of robustream, in a format that this one does not know."""
+
+
+class StorageError(RobustreamError, OSError):
+    """A file could not be written; the one that was there before is still there."""
+
+
+class EngineError(RobustreamError, RuntimeError):
+    """An engine is missing, cannot start its workers, or has lost all of them."""
+
+
+class DeviceError(RobustreamError, RuntimeError):
+    """A GPU was asked for, and there is none, or none that works."""
+
+
+class CheckpointError(RobustreamError, ValueError):
+    """A checkpoint belongs to other data or other settings, or there is something in its way."""
+
+
+class FailedBatchError(RobustreamError, RuntimeError):
+    """A batch could not be used, and the run was told to stop then."""

@@ -8,6 +8,7 @@ had never been there, and for clean estimates it is simply the mean.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -111,21 +112,28 @@ def _work_out(state: Held) -> Outcome:
     judged: list[_Part | None] = []
     reasons: dict[int, str] = {}
     settled: list[Array | None] = []
+    primary: _Part | None = None
     for place, part in enumerate(state.space.parts):
         present, points = _present(state, place, settled)
         if not points:
             judged.append(None)
             settled.append(None)
             continue
-        verdict = judge(part, points, weights[present], kept[present])
+        whole = [state.estimates[k].point or () for k in present]
+        verdict = judge(part, points, weights[present], kept[present], partial(state.space.weigh, place, whole))
+        if part.role == "passenger" and primary is not None:
+            # Moments and the like belong to the answer: they count for as much as it does.
+            factors = np.ones(count)
+            factors[primary.present] = primary.verdict.factors
+            verdict = verdict._replace(factors=factors[present])
         reasons |= {int(present[k]): reason for k, reason in verdict.reasons.items() if kept[present[k]]}
         kept[present] &= verdict.kept
         known = _Part(present, verdict, kept[present])
         judged.append(known)
+        primary = known if place == state.space.primary else primary
         settled.append(_settle(state, place, settled, weights, known, points))
     settled = _settle_again(state, settled, weights, judged, kept)
     shares, distances = np.where(kept, weights, 0.0), np.ones(count)
-    primary = judged[state.space.primary] if judged else None
     if primary is not None:
         shares[primary.present] *= primary.verdict.factors
         distances[primary.present] = primary.verdict.distances

@@ -7,8 +7,8 @@ it is off by a large factor, and by far more than the batches differ among thems
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -16,6 +16,7 @@ from scipy import linalg
 from robustream.aggregators.core import Mask, Places, effective_count
 from robustream.aggregators.repeats import once_each
 from robustream.aggregators.spectral import Reason, center_of, median_weights, quality_weights, sift
+from robustream.aggregators.core import rows_of, squared_lengths
 from robustream.spaces import Array, Euclidean, LowRank, Part, Space, Subspace
 from robustream.spaces.factored import leading_directions
 
@@ -23,6 +24,11 @@ __all__ = ["Judged", "judge"]
 
 _NORMAL_MAD = 1.482602218505602
 _BLOCK = 4_000_000  # numbers worked on at a time, so that wide estimates need no further copies of themselves
+# Units need not be known better than to a tenth, and sorting is what a value of many estimates would cost most.
+_ROWS_FOR_SPREAD = 256
+FLOOR = 0.1
+FLOOR = 0.1
+FLOOR = 0.1
 _FARTHEST = 1e6  # spreads; squares of these and their sums fit single precision
 _SCALE_FACTOR = float(np.log(8.0))
 _SCALE_SPREADS = 12.0
@@ -37,18 +43,22 @@ class Judged(NamedTuple):
     reasons: dict[int, str]
 
 
-def judge(part: Part, points: Sequence[Array], weights: Array, kept: Mask) -> Judged:
+# Gives offsets from a common value in units of what each estimate knows.
+Weigh: TypeAlias = Callable[[Array], Array]
+
+
+def judge(part: Part, points: Sequence[Array], weights: Array, kept: Mask, weigh: Weigh | None = None) -> Judged:
     """Judge one part of all estimates; `kept` marks those that no earlier part spoke against."""
     if part.role == "passenger" or not kept.any():
         return Judged(kept.copy(), np.ones(len(points)), np.ones(len(points)), {})
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
-    sifted = _Scaled(part.space, points, weights, kept)
+    sifted = _Scaled(part.space, points, weights, kept, weigh)
     found = sift(sifted.coordinates, weights, kept)
     if sifted.scalable and weights[kept & ~found.kept].sum() > 0.02 * weights.sum():
         # Bad estimates inflate the scale of the coordinates they are bad in, by up to 4 for 45% of them.
         first = found
-        sifted = _Scaled(part.space, points, weights, first.kept)
+        sifted = _Scaled(part.space, points, weights, first.kept, weigh)
         found = sift(sifted.coordinates, weights, kept)
         if (
             weights[found.kept].sum() < weights[first.kept].sum()
@@ -57,11 +67,13 @@ def judge(part: Part, points: Sequence[Array], weights: Array, kept: Mask) -> Ju
             # Another majority, and a smaller one.
             found = sift(sifted.coordinates, weights, first.kept)
             found = found._replace(reasons=first.reasons | found.reasons)
-    coordinates, inner = sifted.coordinates[found.kept], weights[found.kept]
+    coordinates, inner = rows_of(sifted.coordinates, found.kept), weights[found.kept]
     factors = np.ones(len(points))
-    factors[found.kept] = (median_weights if found.doubtful else quality_weights)(coordinates, inner)
-    offsets = sifted.coordinates - center_of(coordinates, inner * factors[found.kept])
-    distances = np.sqrt(np.einsum("ij,ij->i", offsets, offsets, dtype=np.float64))
+    if True:
+        factors[found.kept] = (median_weights if found.doubtful else quality_weights)(coordinates, inner)
+    distances = np.sqrt(
+        squared_lengths(sifted.coordinates - center_of(coordinates, inner * factors[found.kept]))
+    )
     typical = float(np.median(distances[found.kept]))
     relative = distances / typical if typical > 0 else np.where(distances > 0, np.inf, 0.0)
     reasons = {place: _words(part.name, reason) for place, reason in found.reasons.items()}
@@ -80,7 +92,9 @@ def _words(name: str, reason: Reason) -> str:
 class _Scaled:
     """Points in coordinates that can be compared: each Euclidean one in units of its spread among the kept."""
 
-    def __init__(self, space: Space, points: Sequence[Array], weights: Array, kept: Mask) -> None:
+    def __init__(
+        self, space: Space, points: Sequence[Array], weights: Array, kept: Mask, weigh: Weigh | None
+    ) -> None:
         self.scalable = isinstance(space, Euclidean)
         if not self.scalable:
             self.coordinates = (
@@ -88,21 +102,50 @@ class _Scaled:
             ).astype(np.float32)
             return
         raw = space.coordinates(points)
-        self.coordinates = np.empty(raw.shape, dtype=np.float32)
-        rows = _representatives(weights, once_each(raw, weights, kept))
-        step = max(1, _BLOCK // len(raw))
+        rows = _spread_out(raw, _representatives(weights, once_each(raw, weights, kept)))
+        if weigh is not None:
+            raw = weigh(np.clip(raw, -1e150, 1e150) - np.median(raw[rows], axis=0))
+        center, spread = np.empty(raw.shape[1]), np.empty(raw.shape[1])
+        step = max(1, _BLOCK // len(rows))
         for start in range(0, raw.shape[1], step):
-            self.coordinates[:, start : start + step] = _in_spreads(raw[:, start : start + step], rows)
+            block = slice(start, start + step)
+            center[block], spread[block] = _center_and_spread(raw[rows, block])
+        if weigh is not None:
+            # All in the same units, in which the noise of honest batches is equally large.
+            spread[:] = np.maximum(spread, FLOOR * np.sqrt(np.mean(np.square(spread))))
+        self.coordinates = _in_spreads(raw, center, spread)
 
 
-def _in_spreads(block: Array, rows: Places) -> Array:
-    """Give columns centred at their medians over some rows, in units of their spread over those."""
-    columns = np.ascontiguousarray(np.clip(block, -1e300, 1e300).T)
-    sample = (
-        columns if len(rows) == columns.shape[1] and np.array_equal(rows, np.arange(len(rows))) else columns[:, rows]
-    )
-    ordered = np.sort(sample, axis=1)
-    count = len(rows)
+def _spread_out(raw: Array, rows: Places) -> Places:
+    """Give so many of the rows that spreads are known well enough: each k-th in the order of their sums.
+
+    The order of arrival has no say in it, and a group that is far off is in it with its own share.
+    """
+    if len(rows) <= _ROWS_FOR_SPREAD:
+        return rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        order = np.argsort(raw.sum(axis=1)[rows], kind="stable")
+    return rows[order[np.linspace(0, len(rows) - 1, _ROWS_FOR_SPREAD).astype(int)]]
+
+
+def _in_spreads(raw: Array, center: Array, spread: Array) -> Array:
+    """Give the coordinates from their centres in units of their spreads, in single precision."""
+    scaled = np.empty(raw.shape, dtype=np.float32)
+    # Some rows at a time, so that what is written is still at hand when it is read.
+    step = max(1, 60_000 // raw.shape[1])
+    with np.errstate(over="ignore"):
+        for start in range(0, len(raw), step):
+            offsets = raw[start : start + step] - center
+            offsets /= spread
+            np.clip(offsets, -_FARTHEST, _FARTHEST, out=offsets)
+            scaled[start : start + step] = offsets
+    return scaled
+
+
+def _center_and_spread(sample: Array) -> tuple[Array, Array]:
+    """Give the median of each column and the spread of its majority."""
+    ordered = np.sort(np.clip(sample, -1e300, 1e300).T, axis=1)
+    count = len(sample)
     center = 0.5 * (ordered[:, (count - 1) // 2] + ordered[:, count // 2])
     half = _shortest(ordered, count // 2 + 1) / (2 * 0.6745)
     spread = half
@@ -115,11 +158,7 @@ def _in_spreads(block: Array, rows: Places) -> Array:
         different = np.abs(ordered[column] - center[column])
         different = different[different > 0]
         spread[column] = np.median(different) if different.size else 1.0
-    spread = np.maximum(spread, 8 * np.finfo(np.float64).eps * np.abs(center))
-    with np.errstate(over="ignore"):
-        columns -= center[:, None]
-        columns /= spread[:, None]
-    return np.asarray(np.clip(columns, -_FARTHEST, _FARTHEST, out=columns).T)
+    return center, np.maximum(spread, 8 * np.finfo(np.float64).eps * np.abs(center))
 
 
 def _shortest(ordered: Array, number: int) -> Array:

@@ -26,12 +26,13 @@ def repeated_groups(points: Array, kept: Mask) -> list[Places]:
         sums = points.sum(axis=1)
         order = places[np.argsort(sums[places], kind="stable")]
         borders = np.flatnonzero(np.diff(sums[order])) + 1
+    starts, ends = np.append(0, borders), np.append(borders, len(order))
     groups = []
-    for group in np.split(order, borders):
-        if len(group) >= _FEWEST:
-            same = (points[group] == points[group[0]]).all(axis=1)
-            if same.sum() >= _FEWEST:
-                groups.append(np.sort(group[same]))
+    for run in np.flatnonzero(ends - starts >= _FEWEST):
+        group = order[starts[run] : ends[run]]
+        same = (points[group] == points[group[0]]).all(axis=1)
+        if same.sum() >= _FEWEST:
+            groups.append(np.sort(group[same]))
     return groups
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import Mask, effective_count, find_core, find_cut, weighted_median
+from robustream.aggregators.core import Mask, effective_count, find_core, find_cut, rows_of, squared_lengths, weighted_median
 from robustream.aggregators.mixture import APART, FEW, find_split
 from robustream.aggregators.quality import Quality, effective_dimensions, fit_quality
 from robustream.aggregators.repeats import repeated_groups, too_far
@@ -51,8 +51,8 @@ def sift(points: Array, weights: Array, kept: Mask) -> Sifted:
     reasons: dict[int, Reason] = {}
     if kept.sum() < 3:
         return Sifted(kept, reasons)
-    norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
-    center = spatial_median(points[kept], weights[kept], norms[kept])
+    norms = squared_lengths(points)
+    center = spatial_median(rows_of(points, kept), weights[kept], norms[kept])
     _drop_wild(points, norms, weights, center, kept, reasons, total)
     once = _drop_repeated(points, norms, weights, kept, reasons, total)
     doubtful = _drop_along_directions(points, once, center, kept, reasons)
@@ -67,20 +67,30 @@ def _drop_along_directions(
     """Drop what stands apart along leading directions, until nothing does; tell whether doubt remains."""
     total = float(weights.sum())
     points, center = _fewer_coordinates(points, center, kept)
-    norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
+    norms = squared_lengths(points)
     block = _first_block(points.shape[1])
     separation = APART
+    tail: list[int] = []
     for _ in range(_ROUNDS):
-        center = spatial_median(points[kept], weights[kept], norms[kept], center)
+        center = spatial_median(rows_of(points, kept), weights[kept], norms[kept], center)
         view = _look(points, weights, center, kept, block, separation)
-        if view is None:
-            return False
+        if view is None or not view.leaving.any():
+            return view is not None and view.doubtful
         places = np.flatnonzero(kept)
-        leaving = np.flatnonzero(_sparing(view.leaving, view.deviations, weights[places], total))
-        if not len(leaving):
-            return view.doubtful
-        kept[places[leaving]] = False
-        reasons |= {int(places[k]): Reason(True, float(view.deviations[k])) for k in leaving}
+        leaving = places[view.leaving]
+        if weights[places[~view.leaving]].sum() < 0.5 * total * (1 - 1e-9):
+            # No majority agrees. They differ by their nature: nobody is dropped who is not in a group of their own.
+            kept[tail] = True
+            for place in tail:
+                del reasons[place]
+            return True
+        kept[leaving] = False
+        if not view.groups:
+            tail += [int(place) for place in leaving]
+        reasons |= {
+            int(place): Reason(True, float(amount))
+            for place, amount in zip(leaving, view.deviations[view.leaving], strict=True)
+        }
         # What is left after a cut is no normal sample: two groups in it must lie farther apart.
         block, separation = view.directions, 2.5
     return False
@@ -113,7 +123,7 @@ def quality_weights(points: Array, weights: Array) -> Array:
     factors = np.ones(len(points))
     for _ in range(3):
         offsets = points - center_of(points, weights * factors)
-        squares = np.einsum("ij,ij->i", offsets, offsets, dtype=np.float64)
+        squares = squared_lengths(offsets)
         quality = fit_quality(squares, weights, effective_dimensions(offsets, squares, weights))
         factors = 1 / quality.variances(squares)
         if np.isinf(quality.degrees):
@@ -123,9 +133,10 @@ def quality_weights(points: Array, weights: Array) -> Array:
 
 def median_weights(points: Array, weights: Array) -> Array:
     """Give factors with which the mean is the geometric median: the choice where few points leave doubt."""
-    norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
+    norms = squared_lengths(points)
     distances = _distances(points, norms, spatial_median(points, weights, norms))
-    return np.asarray(1 / np.maximum(distances, 1e-3 * weighted_median(distances, weights) + 1e-30))
+    # Nearer points must not count for more and more: one that happens to lie in the centre would decide alone.
+    return np.asarray(1 / np.maximum(distances, 0.3 * weighted_median(distances, weights) + 1e-30))
 
 
 def _distances(points: Array, norms: Array, center: Array) -> Array:
@@ -181,7 +192,7 @@ def _drop_on_axes(points: Array, weights: Array, kept: Mask, reasons: dict[int, 
     if points.shape[1] < 2 or before < FEW:
         return False
     # Brought in to 6 spreads, so that a few far values do not make a coordinate stand out.
-    moments = np.square(np.clip(points[kept], -6, 6)).mean(axis=0)
+    moments = np.square(np.clip(rows_of(points, kept), -6, 6)).mean(axis=0)
     for axis in np.argsort(-moments, kind="stable")[:3]:
         places = np.flatnonzero(kept)
         along = points[places, axis].astype(np.float64)
@@ -199,14 +210,15 @@ class _View(NamedTuple):
 
     leaving: Mask
     deviations: Array
+    groups: bool  # whether those that leave are a group of their own
     doubtful: bool
     directions: Array
 
 
 def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array, separation: float) -> _View | None:
     """Look along the directions in which the kept points vary most."""
-    offsets, inner = points[kept] - center, weights[kept]
-    squares = np.einsum("ij,ij->i", offsets, offsets, dtype=np.float64)
+    offsets, inner = rows_of(points, kept) - center, weights[kept]
+    squares = squared_lengths(offsets)
     typical = weighted_median(squares, inner)
     if typical == 0:
         return None
@@ -222,7 +234,7 @@ def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array
     for along in projections:
         split = find_split(along, inner, separation)
         if split is not None and split.certain:
-            return _View(split.minority, np.abs(along - split.center) / max(split.spread, smallest), False, directions)
+            return _View(split.minority, np.abs(along - split.center) / max(split.spread, smallest), True, False, directions)
         doubtful |= split is not None
     deviations = np.zeros(len(inner))
     leaving = np.zeros(len(inner), dtype=bool)
@@ -236,7 +248,7 @@ def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array
             continue
         leaving |= far > cut
         deviations = np.maximum(deviations, far)
-    return _View(leaving, deviations, doubtful, directions)
+    return _View(leaving, deviations, False, doubtful, directions)
 
 
 def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quality) -> Array:

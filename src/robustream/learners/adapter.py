@@ -126,7 +126,8 @@ class Adapter(Learner):
         if value.shape[0] != len(seen):
             raise ValueError(f"a fitted attribute has {value.shape[0]} rows for {len(seen)} classes")
         rows: dict[Any, Array] = dict(zip(seen.tolist(), value, strict=True))
-        return [None if (row := rows.get(label)) is None else np.asarray(row) for label in self.classes.tolist()]
+        # Copies: rows of a matrix stored by columns are scattered in memory, and would come back otherwise from a file.
+        return [None if (row := rows.get(label)) is None else np.array(row) for label in self.classes.tolist()]
 
 
 def _uses_softmax(estimator: Any) -> bool:

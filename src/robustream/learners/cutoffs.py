@@ -14,6 +14,7 @@ from robustream.spaces.principal import noise_variance
 
 __all__ = [
     "OUTLIER_RATE",
+    "ROWS_FOR_DISTANCES",
     "normal_cutoff",
     "normal_cutoffs",
     "principal_cutoffs",
@@ -26,6 +27,8 @@ __all__ = [
 OUTLIER_RATE = 0.01
 # With at least as many rows the point that half of the rate exceeds lies within the sample.
 _ROWS_FOR_QUANTILES = 200
+# Of more rows than this many, evenly spaced ones are enough to tell the distances of principal components.
+ROWS_FOR_DISTANCES = 4000
 # Rounding errors up to this many units in the last place are no distance.
 _DIGITS = 1e4
 

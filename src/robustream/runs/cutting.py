@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from robustream.errors import InvalidInputError
 from robustream.sources.arrays import cut
 
-__all__ = ["BatchSize", "check_batch_size", "cut_call", "cut_whole", "stratified_order"]
+__all__ = ["BatchSize", "check_batch_size", "cut_call", "cut_whole", "rows_per_batch", "stratified_order"]
 
 BatchSize = int | Literal["auto"]
 
 # Large enough that overhead vanishes, small enough that a batch of wide rows stays in memory.
 _COMFORTABLE_ROWS = 10_000
+_COMFORTABLE_BYTES = 64_000_000
 _FEWEST_BATCHES = 8
 # How many times the learner's minimum a batch has if there are rows enough.
 _COMFORT = 5
@@ -32,19 +33,27 @@ def check_batch_size(batch_size: Any) -> BatchSize:
     raise InvalidInputError(f"batch_size must be 'auto' or a whole number of rows >= 1, got {batch_size!r}")
 
 
-def cut_whole(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
-    """Cut all rows of a data set: with 'auto' into one batch, or at least 8 and about 100.
+def rows_per_batch(n_rows: int | None, minimum: int, batch_size: BatchSize, row_bytes: int = 0) -> int:
+    """Give the rows wanted in a batch of a data set of so many rows, or of nobody knows how many.
 
-    Fewer than 8 batches can neither outvote a bad one nor show their own spread, and a batch of the fewest rows that
-    a learner can do with tells its bad rows less well than a larger one.
+    With 'auto' there are at least 8 batches and about 100, if there are rows enough for that: fewer than 8 can neither
+    outvote a bad one nor show their own spread, and a batch of the fewest rows that a learner can do with tells its
+    bad rows less well than a larger one. Wide rows make batches of fewer rows, within that.
     """
     if batch_size != "auto":
-        return cut(n_rows, min(batch_size, n_rows))
+        return batch_size
     comfortable = _COMFORT * minimum
+    most = max(min(_COMFORTABLE_ROWS, _COMFORTABLE_BYTES // max(1, row_bytes)), comfortable)
+    if n_rows is None:
+        return most
     if n_rows < _FEWEST_BATCHES * comfortable:
-        return [slice(0, n_rows)]
-    size = max(n_rows // _USUAL_BATCHES, comfortable)
-    return cut(n_rows, min(size, n_rows // _FEWEST_BATCHES, max(_COMFORTABLE_ROWS, comfortable)))
+        return n_rows
+    return min(max(n_rows // _USUAL_BATCHES, comfortable), n_rows // _FEWEST_BATCHES, most)
+
+
+def cut_whole(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
+    """Cut all rows of a data set."""
+    return cut(n_rows, min(n_rows, rows_per_batch(n_rows, minimum, batch_size)))
 
 
 def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:

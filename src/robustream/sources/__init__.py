@@ -1,27 +1,50 @@
-"""Where batches come from: arrays, simulations with a known truth, and garbage made on purpose."""
+"""Where batches come from: arrays, files, simulations with a known truth, and garbage made on purpose."""
+
+from typing import TYPE_CHECKING, Any
 
 from robustream.sources.arrays import ArraySource, cut
 from robustream.sources.base import Source
 from robustream.sources.corruption import CorruptedBatches, CorruptedCells, CorruptedRows
+from robustream.sources.iterables import IterableSource
 from robustream.sources.known import KnownOutliers, batch_at, clean_part
+from robustream.sources.reading_ahead import read_ahead
 from robustream.sources.simulated import SimulatedPCA, SimulatedRegression
 from robustream.sources.spread import place_batches, spread_outliers
 from robustream.sources.truth import coefficient_error, subspace_error
+
+if TYPE_CHECKING:
+    from robustream.sources.tables import Tables, TableSource, open_tables
 
 __all__ = [
     "ArraySource",
     "CorruptedBatches",
     "CorruptedCells",
     "CorruptedRows",
+    "IterableSource",
     "KnownOutliers",
     "SimulatedPCA",
     "SimulatedRegression",
     "Source",
+    "TableSource",
+    "Tables",
     "batch_at",
     "clean_part",
     "coefficient_error",
     "cut",
+    "open_tables",
     "place_batches",
+    "read_ahead",
     "spread_outliers",
     "subspace_error",
 ]
+
+_OF_FILES = ("TableSource", "Tables", "open_tables")
+
+
+def __getattr__(name: str) -> Any:
+    """Load what reads files, and pyarrow with it, when it is first asked for."""
+    if name in _OF_FILES:
+        from robustream.sources import tables
+
+        return getattr(tables, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
-from robustream.sources.base import Source
+from robustream.sources.base import Partition, Source
 from robustream.sources.checking import check_count
+from robustream.sources.fingerprints import fingerprint_of_arrays
 
-__all__ = ["ArraySource", "cut"]
+__all__ = ["ArraySource", "batch_count", "cut"]
 
 
 def cut(n_rows: int, batch_size: int) -> list[slice]:
@@ -36,11 +38,20 @@ def cut(n_rows: int, batch_size: int) -> list[slice]:
     >>> cut(3, 100)
     [slice(0, 3, None)]
     """
-    n_rows = check_count("n_rows", n_rows)
-    batch_size = check_count("batch_size", batch_size)
-    count = min(n_rows, max(1, (2 * n_rows + batch_size) // (2 * batch_size)))
+    count = batch_count(n_rows, batch_size)
     borders = [place * n_rows // count for place in range(count + 1)]
     return [slice(first, stop) for first, stop in pairwise(borders)]
+
+
+def batch_count(n_rows: int, batch_size: int) -> int:
+    """Give the number of batches that `cut` makes; batch k of n begins at row `k * n_rows // n`.
+
+    >>> batch_count(10, 4)
+    3
+    """
+    n_rows = check_count("n_rows", n_rows)
+    batch_size = check_count("batch_size", batch_size)
+    return min(n_rows, max(1, (2 * n_rows + batch_size) // (2 * batch_size)))
 
 
 class ArraySource(Source):
@@ -81,3 +92,30 @@ class ArraySource(Source):
             rows = self._slices[index]
             y = None if self.y is None else self.y[rows]
             yield Batch(index, f"rows {rows.start}-{rows.stop - 1}", self.X[rows], y)
+
+    def partitions(self) -> Sequence[Partition]:
+        """Give one partition for each batch; only its own rows are sent with it."""
+        return [_Rows(batch) for batch in self]
+
+    def fingerprint(self) -> str:
+        return fingerprint_of_arrays(self.X, self.y, settings=self.count)
+
+
+@dataclass(frozen=True)
+class _Rows(Partition):
+    """One batch that is in memory."""
+
+    batch: Batch
+    count: int = 1
+
+    @property
+    def first_index(self) -> int:  # type: ignore[override]
+        return self.batch.index
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        return self.batch.label
+
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        if start == 0:
+            yield self.batch

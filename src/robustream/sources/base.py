@@ -60,6 +60,13 @@ class Source(ABC):
             return None
         return [OneBatch(self, index) for index in range(self.count)]
 
+    def fingerprint(self) -> str | None:
+        """Give a short digest that differs for other data or other batches; None if that cannot be told.
+
+        A checkpoint keeps it, so that a run is not resumed on other data.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class OneBatch(Partition):

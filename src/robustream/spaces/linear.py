@@ -16,6 +16,9 @@ from robustream.spaces.product import Part, ProductSpace
 __all__ = ["LinearModels", "LinearPoint", "LinearSolution", "invert_moments", "solve_moments"]
 
 
+_CHUNK = 4_000_000  # numbers worked on at a time (32 MB)
+
+
 class LinearPoint(NamedTuple):
     """What is stored of a batch's regression."""
 
@@ -94,6 +97,27 @@ class LinearModels(ProductSpace):
         spread = np.diag(linear.moments)[: self.columns] > 0
         return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
 
+    def weigh(self, part: int, points: Sequence[Point], offsets: Array) -> Array:
+        """Give L' (coef - common) for moments L L': its length is how much the predictions for the batch's rows differ.
+
+        It has the same spread for all honest batches, be their rows near together or far apart, where coefficients
+        of a column that hardly varies in some of them differ by orders of magnitude.
+        """
+        if part != 0:
+            return offsets
+        moments = [LinearPoint(*point).moments for point in points]  # type: ignore[arg-type]
+        known = [matrix for matrix in moments if matrix is not None]
+        if len(known) < len(points):
+            return offsets
+        weighed = np.empty((len(points), self.outputs, self.columns))
+        rows = offsets.reshape(weighed.shape)
+        step = max(1, _CHUNK // self.columns**2)
+        for start in range(0, len(points), step):
+            block = slice(start, start + step)
+            inner = np.stack([matrix[: self.columns, : self.columns] for matrix in known[block]]).astype(np.float64)
+            weighed[block] = rows[block] @ _triangles(inner, float(np.finfo(known[0].dtype).eps))
+        return weighed.reshape(offsets.shape)
+
     def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
         coef, level, log_scale, variance, log_cutoff, center, moments = settled
@@ -109,6 +133,17 @@ class LinearModels(ProductSpace):
     def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
         """Give the coefficients of each batch."""
         return np.stack([LinearPoint(*point).coef for point in points])  # type: ignore[arg-type]
+
+
+def _triangles(moments: Array, rounding: float) -> Array:
+    """Give lower triangles L with L L' = moments, stacked; what is lost to rounding is made up for on the diagonal."""
+    diagonal = np.einsum("bii->bi", moments)
+    # A column that never changes has no say: nothing is known of its coefficient.
+    diagonal += np.where(diagonal > 0, 100 * len(diagonal[0]) * rounding * diagonal, 1e-300)
+    try:
+        return np.asarray(np.linalg.cholesky(moments))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.sqrt(diagonal)[:, :, None] * np.eye(diagonal.shape[1]))
 
 
 def invert_moments(moments: Array, columns: int, alpha: float) -> Array:

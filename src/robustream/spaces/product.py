@@ -57,6 +57,14 @@ class ProductSpace(ABC):
         """
         return None
 
+    def weigh(self, part: int, points: Sequence[Point], offsets: Array) -> Array:
+        """Give the offsets of a part from a common value in units of what each point knows of it.
+
+        A batch that has hardly seen any rain may say anything about rain: only what it would cost on its own rows
+        counts. `offsets` has one row for each point. By default all points know all entries equally well.
+        """
+        return offsets
+
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         """Turn the value of a part, as expressed in the light of those before it, into the part itself."""
         return value

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -14,17 +16,19 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
-from robustream import aggregators, sources, spaces
+from robustream import aggregators, engines, sources, spaces
 from robustream.aggregators import Aggregator
 from robustream.batch import Batch
+from robustream.engines import Engine
 from robustream.learners import RECIPES, Learner, LinearProblem, PrincipalProblem
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
-from robustream.sources import ArraySource, SimulatedPCA, SimulatedRegression, Source
+from robustream.sources import ArraySource, IterableSource, SimulatedPCA, SimulatedRegression, Source
 from robustream.spaces import Array, Space
+from robustream.testing.files import file_examples
 from robustream.testing.learners import MakeBatch
 
-__all__ = ["discover_aggregators", "discover_learners", "discover_sources", "discover_spaces"]
+__all__ = ["discover_aggregators", "discover_engines", "discover_learners", "discover_sources", "discover_spaces"]
 
 
 class SpaceExample(NamedTuple):
@@ -72,6 +76,18 @@ def discover_aggregators() -> Iterator[tuple[str, Aggregator]]:
         yield kind.name, kind()
 
 
+def discover_engines() -> Iterator[tuple[str, Callable[[], Engine]]]:
+    """Yield a maker of every exported engine, with two slots where it can have them; of Dask's only if it is there."""
+    makers: dict[str, Callable[[], Engine]] = {
+        "InProcessEngine": engines.InProcessEngine,
+        "LocalEngine": partial(engines.LocalEngine, n_jobs=2),
+        "DaskEngine": partial(engines.DaskEngine, n_workers=2),
+    }
+    for name in _concrete(engines, Engine):
+        if name != "DaskEngine" or find_spec("distributed") is not None:
+            yield name, _known(makers, name)
+
+
 def discover_learners() -> Iterator[LearnerExample]:
     """Yield every recipe for each problem, and the adapter around several estimators."""
     for name, recipe in RECIPES.items():
@@ -99,8 +115,13 @@ def discover_sources() -> Iterator[tuple[str, Source]]:
     pairs = SimulatedRegression(batches=6, rows=12, columns=4, outliers=0.25)
     examples: dict[str, list[Source]] = {
         "ArraySource": [ArraySource(rng.normal(size=(50, 3)), rng.normal(size=50), batch_size=9)],
+        "IterableSource": [
+            IterableSource([rng.normal(size=(5, 3)) for _ in range(4)]),
+            IterableSource(lambda: ((np.full((5, 3), k), np.arange(5)) for k in range(4))),
+        ],
         "SimulatedPCA": [rows],
         "SimulatedRegression": [pairs],
+        "TableSource": file_examples(),
     }
     wrappers: tuple[Callable[..., Source], ...] = (
         sources.CorruptedBatches,

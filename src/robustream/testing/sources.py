@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -53,6 +54,32 @@ def check_batches_are_labelled_and_alike(source: Source) -> None:
         assert batch.y is None or len(batch.y) == batch.rows
 
 
+def check_partitions_are_the_batches(source: Source) -> None:
+    """Partitions that were sent elsewhere, read from any of their batches on, yield the batches of the source."""
+    partitions = source.partitions()
+    if partitions is None:
+        return
+    everything = list(source)
+    place = 0
+    for partition in pickle.loads(pickle.dumps(list(partitions))):
+        assert partition.first_index == place
+        assert partition.label
+        for start in {0, partition.count - 1, partition.count}:
+            expected = everything[place + start : place + partition.count]
+            for first, second in zip(partition.read(start), expected, strict=True):
+                _assert_equal(first, second)
+        place += partition.count
+    assert place == len(everything)
+
+
+def check_the_fingerprint_stays(source: Source) -> None:
+    """A fingerprint, if there is one, is short and does not change by reading."""
+    before = source.fingerprint()
+    list(source)
+    assert source.fingerprint() == before
+    assert before is None or 0 < len(before) <= 64
+
+
 def _assert_equal(first: Batch, second: Batch) -> None:
     assert first[:2] == second[:2]
     np.testing.assert_array_equal(first.X, second.X)
@@ -65,4 +92,6 @@ SOURCE_CHECKS: tuple[SourceCheck, ...] = (
     check_every_pass_is_the_same,
     check_it_starts_at_any_position,
     check_batches_are_labelled_and_alike,
+    check_partitions_are_the_batches,
+    check_the_fingerprint_stays,
 )

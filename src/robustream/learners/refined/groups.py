@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.learners.refined.separation import NO_CUT, Cut, shortest_half_of_sorted, valley
+from robustream.learners.refined.separation import NO_CUT, Cut, strongest_valley
 from robustream.learners.refined.tails import is_elliptical
 from robustream.spaces import Array
 
@@ -17,37 +17,42 @@ EVIDENCE = 3.0  # z score of a valley; the largest of 1,000 clean samples (norma
 KEEP_AT_LEAST = 0.55
 PLAIN = 8.0  # evidence that needs no comparison
 MAX_GROUPS = 12
-FEW_LEVELS = 30
 FAR_APART = 3.0  # distance of two groups over the sum of their spreads
+NO_DOUBT = 8.0  # the same, where no row can be on the wrong side
 LEADING = 8  # raw-spread axes searched on their own
 
 
 class Metric(NamedTuple):
-    """Whitening of the kept rows: z = ((x - center) / unit) @ whiten."""
+    """Whitening of the kept rows: z = (x - center) @ whiten."""
 
     center: Array
-    unit: Array
     whiten: Array
 
     def scores(self, X: Array) -> Array:
-        weights = (self.whiten / self.unit[:, None]).astype(X.dtype)
-        return (X - self.center.astype(X.dtype)) @ weights
+        return (X - self.center.astype(X.dtype)) @ self.whiten.astype(X.dtype)
 
 
 class Rule(NamedTuple):
     """Keep a row while low < statistic <= high.
 
-    The statistic is a signed projection when weights has one column, else the radius of the projections.
+    The statistic is a signed projection when weights has one column, else the radius of the projections; without
+    weights the radius of the row itself.
     """
 
     center: Array
-    weights: Array  # p x k, acts on x - center
+    weights: Array | None  # p x k, acts on x - center
     cut: Cut
 
     def statistic(self, X: Array) -> Array:
-        dtype = X.dtype
-        P = (X - self.center.astype(dtype)) @ self.weights.astype(dtype)
+        P = X - self.center.astype(X.dtype)
+        if self.weights is not None:
+            P = P @ self.weights.astype(X.dtype)
         return P[:, 0] if P.shape[1] == 1 else radius(P)
+
+    def outside(self, X: Array) -> Mask:
+        """Mark the rows that are not kept."""
+        statistic = self.statistic(X)
+        return (statistic <= self.cut.low) | (statistic > self.cut.high)
 
 
 class Groups(NamedTuple):
@@ -64,48 +69,27 @@ def radius(scores: Array) -> Array:
     return np.cbrt(np.einsum("ij,ij->i", scores, scores) / max(scores.shape[1], 1))
 
 
-def column_units(X: Array) -> tuple[Array, Mask]:
-    """Unit of each column, and which columns are continuous enough to judge rows by.
-
-    Copies of one row are counted once: a cluster of equal rows must not make its columns look discrete.
-    """
-    X, rows = np.ascontiguousarray(X), len(X)
-    keys = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
-    X = X[np.unique(keys, return_index=True)[1]]
-    n = len(X)
-    ordered = np.sort(X.T, axis=1).T  # contiguous columns sort faster
-    # A quarter of the rows on one value: a flag, a group or a count of mostly zeros.
-    lag = max(n // 4, 1)
-    common = np.any(ordered[lag:] == ordered[:-lag], axis=0) if n > lag else np.ones(X.shape[1], bool)
-    # Between the levels of a rating or a small count there are valleys that mean nothing.
-    distinct = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
-    common |= distinct < min(FEW_LEVELS, 0.5 * rows)
-    _, unit = shortest_half_of_sorted(ordered)
-    stuck = np.flatnonzero(~(unit > 0))
-    away = np.abs(ordered[:, stuck] - ordered[n // 2, stuck])
-    mean_away = np.sum(away, axis=0) / np.maximum(np.sum(away > 0, axis=0), 1)
-    unit[stuck] = np.where(mean_away > 0, mean_away, 1.0)
-    return unit, ~common
-
-
-def fit_metric(X: Array, unit: Array, weights: Array | None = None) -> Metric:
+def fit_metric(U: Array, weights: Array | None = None) -> Metric:
     """Whiten rows in the directions that their number can support."""
-    w = np.ones(len(X), X.dtype) if weights is None else weights.astype(X.dtype)
-    mean = (w @ X) / w.sum()
-    U = (X - mean) / unit.astype(X.dtype)
-    V = U if weights is None else U * w[:, None]
-    values, vectors = np.linalg.eigh((V.T @ U).astype(np.float64) / len(X))
+    w = np.ones(len(U), U.dtype) if weights is None else weights.astype(U.dtype)
+    mean = (w @ U) / w.sum()
+    V = U - mean
+    if weights is not None:
+        V *= np.sqrt(w)[:, None]
+    values, vectors = np.linalg.eigh((V.T @ V).astype(np.float64) / len(V))
+    if values[0] < 1e-4 * values[-1]:  # in single precision these would be rounding errors
+        values, vectors = np.linalg.eigh(V.T.astype(np.float64) @ V / len(V))
     rank = int(np.sum(values > 1e-9 * values[-1]))
     rank = max(min(rank, len(U) // 4), 1)
     order = np.argsort(values)[::-1][:rank]
-    return Metric(mean, unit, vectors[:, order] / np.sqrt(np.maximum(values[order], 1e-300)))
+    return Metric(mean, vectors[:, order] / np.sqrt(np.maximum(values[order], 1e-300)))
 
 
 def fourth_moment_axes(Z: Array) -> Array:
     """Eigenvectors of the (capped) fourth moment, by increasing eigenvalue."""
     squared = np.einsum("ij,ij->i", Z, Z)
-    capped = np.minimum(squared, 4 * np.median(squared))
-    return np.linalg.eigh(((Z * capped[:, None]).T @ Z).astype(np.float64) / len(Z))[1].astype(Z.dtype)
+    weighted = Z * np.sqrt(np.minimum(squared, 4 * np.median(squared)))[:, None]
+    return np.linalg.eigh((weighted.T @ weighted).astype(np.float64) / len(Z))[1].astype(Z.dtype)
 
 
 def fixed_points(Z: Array, W: Array, n_steps: int = 6) -> Array:
@@ -122,14 +106,14 @@ def fixed_points(Z: Array, W: Array, n_steps: int = 6) -> Array:
     return W
 
 
-def wide_projections(k: int) -> list[Array]:
+def wide_projections(k: int) -> list[slice]:
     """All axes, and where there are many, the leading few and the rest: their radii show scattered rows."""
-    axes = np.eye(k)
-    return [axes, axes[:, :3], axes[:, :LEADING], axes[:, LEADING:]] if k > 2 * LEADING else [axes]
+    everything = [slice(None)]
+    return [*everything, slice(3), slice(LEADING), slice(LEADING, None)] if k > 2 * LEADING else everything
 
 
-def narrow_projections(Z: Array, rng: np.random.Generator) -> list[Array]:
-    """Directions that may show a shifted group, and small subspaces for flat ones.
+def narrow_projections(Z: Array, rng: np.random.Generator) -> tuple[list[Array], Array]:
+    """Small subspaces that may show flat groups, and directions (columns) that may show shifted ones.
 
     Axes of Z come by decreasing raw spread: a group that is shifted in raw units is plain in the first few
     and lost among hundreds.
@@ -142,80 +126,67 @@ def narrow_projections(Z: Array, rng: np.random.Generator) -> list[Array]:
     if k > 2 * lead:
         inner = fourth_moment_axes(Z[:, :lead])
         points = fixed_points(np.ascontiguousarray(Z[:, :lead]), np.hstack([inner, inner]))
-        singles.append(np.vstack([np.hstack([inner, points]), np.zeros((k - lead, 3 * lead))]))
+        singles.append(np.vstack([np.hstack([inner, points]), np.zeros((k - lead, 3 * lead), Z.dtype)]))
     else:
-        singles.append(np.eye(k)[:, :lead])
-    subspaces = [fourth[:, :3], fourth[:, -3:]] if k > 3 else []
-    return subspaces + [column[:, None] for column in np.hstack(singles).T]
+        singles.append(np.eye(k, dtype=Z.dtype)[:, :lead])
+    return [fourth[:, :3], fourth[:, -3:]] if k > 3 else [], np.hstack(singles)
 
 
-def best_rule(Z: Array, candidates: list[Array], metric: Metric, keep: int) -> Rule:
-    """The most evident valley among projections of whitened rows that leaves at least keep of them."""
-    to_x = metric.whiten / metric.unit[:, None]
-    best, chosen = NO_CUT, candidates[0]
-    projected = np.split(
-        Z @ np.hstack(candidates).astype(Z.dtype), np.cumsum([c.shape[1] for c in candidates])[:-1], axis=1
-    )
-    for matrix, P in zip(candidates, projected, strict=True):
-        statistic = P[:, 0] if P.shape[1] == 1 else radius(P)
-        cut = valley(statistic)
-        if cut.strength > best.strength and np.sum((statistic > cut.low) & (statistic <= cut.high)) >= keep:
-            best, chosen = cut, matrix
-    return Rule(metric.center, to_x @ chosen, best)
-
-
-def strongest_rule(X: Array, metric: Metric, keep: int, rng: np.random.Generator) -> Rule:
+def strongest_rule(U: Array, metric: Metric, keep: int, rng: np.random.Generator) -> Rule:
     """The most evident separation; the dearer directions are searched only where radii show nothing plain."""
-    Z = metric.scores(X).astype(np.float32)
-    wide = best_rule(Z, wide_projections(Z.shape[1]), metric, keep)
-    raw = np.diag(1 / metric.unit)
-    statistic = radius((X - metric.center) / metric.unit)
-    cut = valley(statistic)
-    if cut.strength > wide.cut.strength and np.sum((statistic > cut.low) & (statistic <= cut.high)) >= keep:
-        wide = Rule(metric.center, raw, cut)
+    Z = metric.scores(U)
+    runs = wide_projections(Z.shape[1])
+    radii = [radius(Z[:, run]) for run in runs] + [radius(U - metric.center)]
+    column, cut = strongest_valley(np.column_stack(radii), keep)
+    wide = Rule(metric.center, metric.whiten[:, runs[column]] if column < len(runs) else None, cut)
     if wide.cut.strength > PLAIN:
         return wide
-    narrow = best_rule(Z, narrow_projections(Z, rng), metric, keep)
-    return max(wide, narrow, key=lambda rule: rule.cut.strength)
+    subspaces, directions = narrow_projections(Z, rng)
+    statistics = np.column_stack([*(radius(Z @ subspace) for subspace in subspaces), Z @ directions])
+    column, cut = strongest_valley(statistics, keep)
+    if cut.strength <= wide.cut.strength:
+        return wide
+    chosen = subspaces[column] if column < len(subspaces) else directions[:, [column - len(subspaces)]]
+    return Rule(metric.center, metric.whiten @ chosen, cut)
 
 
-def find_groups(X: Array, unit: Array, rng: np.random.Generator) -> Groups:
-    """Peel foreign groups off a subsample until no valley is left."""
-    kept = np.ones(len(X), bool)
+def find_groups(U: Array, rng: np.random.Generator) -> Groups:
+    """Peel foreign groups off a subsample, in units of its columns, until no valley is left."""
+    kept = np.ones(len(U), bool)
     groups: list[NDArray[np.intp]] = []
     rules: list[Rule] = []
-    keep = int(KEEP_AT_LEAST * len(X))
-    metric = fit_metric(X, unit)
+    keep = int(KEEP_AT_LEAST * len(U))
+    rest, metric = U, fit_metric(U)
     for _ in range(MAX_GROUPS):
-        rule = strongest_rule(X[kept], metric, keep, rng)
+        rule = strongest_rule(rest, metric, keep, rng)
         if rule.cut.strength < EVIDENCE:
             break
-        statistic = rule.statistic(X[kept])
-        index = np.flatnonzero(kept)[(statistic <= rule.cut.low) | (statistic > rule.cut.high)]
+        index = np.flatnonzero(kept)[rule.outside(rest)]
         groups.append(index)
         rules.append(rule)
         kept[index] = False
-        metric = fit_metric(X[kept], unit)
+        rest = U[kept]
+        metric = fit_metric(rest)
     return Groups(kept, groups, rules, metric)
 
 
-def only_far_apart(X: Array, unit: Array, found: Groups) -> Groups:
+def only_far_apart(U: Array, found: Groups) -> Groups:
     """Take back groups that are not far apart, unless the rest is one elliptical cloud.
 
     A table of several clouds (classes, sites) has valleys of its own.
     """
-    rest = X[found.kept]
-    if not found.groups or is_elliptical(found.metric.scores(rest)):
-        return found
+    rest = U[found.kept]
     pairs = [
         (group, rule)
         for group, rule in zip(found.groups, found.rules, strict=True)
-        if between(rule.statistic(rest), rule.statistic(X[group]))[1] >= FAR_APART
+        if between(rule.statistic(rest), rule.statistic(U[group]))[1] >= FAR_APART
     ]
-    kept = np.ones(len(X), bool)
+    if len(pairs) == len(found.groups) or is_elliptical(found.metric.scores(rest)):
+        return found
+    kept = np.ones(len(U), bool)
     for group, _ in pairs:
         kept[group] = False
-    return Groups(kept, [group for group, _ in pairs], [rule for _, rule in pairs], fit_metric(X[kept], unit))
+    return Groups(kept, [group for group, _ in pairs], [rule for _, rule in pairs], fit_metric(U[kept]))
 
 
 def between(first: Array, second: Array) -> tuple[float, float]:
@@ -230,17 +201,26 @@ def between(first: Array, second: Array) -> tuple[float, float]:
     return float(threshold), float(abs(m2 - m1) / (s1 + s2))
 
 
-def sharpen(rule: Rule, X: Array, kept: Mask, group: NDArray[np.intp], metric: Metric) -> Rule:
-    """Replace a rule found among still dirty rows where the clean metric tells the group better."""
-    whiten = metric.whiten / metric.unit[:, None]
-    gap = (X[group].mean(axis=0) - metric.center) @ whiten
-    linear = whiten @ (gap / max(np.linalg.norm(gap), 1e-12))
-    options = []
-    for center, weights in ((rule.center, rule.weights), (metric.center, whiten), (metric.center, linear[:, None])):
-        statistic = Rule(center, weights, NO_CUT).statistic(X)
+def sharpen(rule: Rule, U: Array, kept: Mask, group: NDArray[np.intp], metric: Metric) -> Rule:
+    """Replace a rule found among still dirty rows where the clean metric tells the group better.
+
+    Of rules that leave no doubt the cheapest will do: it has all rows of the batch to judge.
+    """
+    gap = (U[group].mean(axis=0) - metric.center) @ metric.whiten
+    linear = metric.whiten @ (gap / max(np.linalg.norm(gap), 1e-12))
+    options: list[Rule] = []
+    for center, weights in (
+        (metric.center, linear[:, None]),
+        (metric.center, None),
+        (rule.center, rule.weights),
+        (metric.center, metric.whiten),
+    ):
+        statistic = Rule(center, weights, NO_CUT).statistic(U)
         threshold, parted = between(statistic[kept], statistic[group])
         above = np.mean(statistic[group]) > np.mean(statistic[kept])
         options.append(
             Rule(center, weights, Cut(parted, -np.inf, threshold) if above else Cut(parted, threshold, np.inf))
         )
+        if parted > NO_DOUBT:
+            return options[-1]
     return max(options, key=lambda option: option.cut.strength)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robustream.learners.refined.solver import TINY, Solver, residuals
+from robustream.learners.refined.solver import TINY, Solver, residuals, settled
 from robustream.spaces import Array
 
 __all__ = ["Mixture", "fit_mixture"]
@@ -46,6 +46,7 @@ def fit_mixture(
     solver: Solver,
     second_line: bool,
     inner: float = 1.0,
+    precision: float = 0.01,
     n_steps: int = 30,
 ) -> tuple[Mixture, float]:
     """Expectation-maximisation of the mixture, and its log likelihood less half of Schwarz's penalty.
@@ -77,7 +78,7 @@ def fit_mixture(
         r = residuals(D, Y, beta)[:, 0]
         # Stuck sensors and rounded targets leave a few rows with the same residual: no model of their own.
         sigma = max(np.sqrt((good @ r**2) / max(good.sum() - k, good.sum() / 4)), floor) + TINY
-        if np.mean((D @ (beta - previous)) ** 2) < 1e-4 * sigma**2 * k / len(D):
+        if settled(D, beta, previous, sigma, precision):
             break
     parameters = 3 + (k if second_line else 1)
     return (

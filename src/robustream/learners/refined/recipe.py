@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robustream.batch import Batch
 from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
-from robustream.learners.cutoffs import residual_cutoff
+from robustream.learners.cutoffs import ROWS_FOR_DISTANCES, residual_cutoff
 from robustream.learners.moments import principal_point, principal_point_of_rows, require_finite
 from robustream.learners.pooled import PooledRegression, row_weights
 from robustream.learners.refined.groups import EVIDENCE
@@ -67,7 +67,9 @@ class RefinedPrincipal(PrincipalLearner):
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        standard = (fit.completed[fit.row_weights > 0] - mean) / np.exp(log_scale)
+        ordinary = np.flatnonzero(fit.row_weights > 0)
+        some = ordinary[:: max(len(ordinary) // ROWS_FOR_DISTANCES, 1)]
+        standard = (fit.completed[some] - mean) / np.exp(log_scale)
         return principal_point(
             mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard.astype(dtype, copy=False)
         )

@@ -6,17 +6,16 @@ found on the others, and come back if they obey it. Good leverage is information
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustream.learners.refined.cells import moments_with_missing
-from robustream.learners.refined.groups import column_units
-from robustream.learners.refined.polish import Polished, plain, polish
+from robustream.learners.refined.columns import typical_columns
+from robustream.learners.refined.polish import Polished, looks_normal, plain, polish
 from robustream.learners.refined.scatter import foreign_rows
-from robustream.learners.refined.solver import Solver, normal_equivalent, residuals, row_norm
+from robustream.learners.refined.solver import Gram, Solver, gram_of, normal_equivalent, residuals, row_norm
 from robustream.learners.refined.starts import better_than_in_noise, robust_start
 from robustream.spaces import Array
 from robustream.spaces.linear import solve_moments
@@ -26,6 +25,9 @@ __all__ = ["RefinedFit", "refined_regression"]
 Mask = NDArray[np.bool_]
 # With fewer rows for each parameter a robust search finds good fits to a part of the rows even in pure noise.
 FEW_ROWS = 8
+# With fewer rows the residuals of least squares are normal as far as one can see, bad rows or not.
+ROWS_TO_JUDGE = 1000
+ENOUGH = 2000  # rows, to tell what is typical of a target
 
 
 class RefinedFit(NamedTuple):
@@ -70,15 +72,28 @@ class Joint(NamedTuple):
     weights: Array
 
 
-def joint_moments(D: Array, Y: Array, weights: Array) -> Joint:
-    """Give the weighted mean and covariance of columns and targets."""
-    joint = np.column_stack([D, Y.astype(D.dtype, copy=False)])
-    total = float(weights.sum())
-    shares = weights.astype(D.dtype)
-    mean = shares @ joint / total
-    joint -= mean.astype(D.dtype)
-    covariance = (joint if np.all(shares == 1) else joint * shares[:, None]).T @ joint / total
-    return Joint(mean.astype(np.float64), covariance.astype(np.float64), weights)
+def joint_moments(D: Array, Y: Array, fit: Polished, fit_intercept: bool) -> Joint:
+    """Give the weighted mean and covariance of columns and targets; second moments without an intercept."""
+    p = D.shape[1] - fit_intercept
+    square = _square(fit.gram, p)
+    if not fit_intercept:
+        return Joint(np.zeros(len(square)), square, fit.weights)
+    mean = np.append(fit.gram.columns[p, :p], fit.gram.cross[p]).astype(np.float64) / fit.gram.rows
+    covariance = square - np.outer(mean, mean)
+    if np.any(np.diag(covariance) < 1e-3 * np.diag(square)):
+        # Some column hardly varies where rows have weight: its digits are lost unless the mean is taken off first.
+        centred = (D[:, :p] - mean[:p].astype(D.dtype), Y - mean[p:])
+        covariance = _square(gram_of(*centred, fit.weights), p)
+        rounding = (100 * np.finfo(D.dtype).eps) ** 2 * np.diag(square)
+        constant = np.diag(covariance) <= rounding
+        covariance[constant], covariance[:, constant] = 0.0, 0.0
+    return Joint(mean, covariance, fit.weights)
+
+
+def _square(gram: Gram, p: int) -> Array:
+    """Mean products of the first columns and the targets."""
+    cross = gram.cross[:p]
+    return np.block([[gram.columns[:p, :p], cross], [cross.T, gram.targets]]).astype(np.float64) / gram.rows
 
 
 def joint_with_missing(D: Array, Y: Array, flags: Mask, beta: Array, scale: Array, use: Mask) -> Joint:
@@ -102,54 +117,88 @@ def refined_regression(
     """Give the linear regression that least squares would give on the clean rows of (X, Y) alone."""
     n, p = X.shape
     Y = Y.reshape(n, -1).astype(np.float64)
-    y_unit, y_continuous = column_units(Y)
-    Y = Y / y_unit
+    middle, y_unit, y_continuous = typical_columns(Y if n <= ENOUGH else Y[rng.choice(n, ENOUGH, replace=False)])
+    level = middle if fit_intercept else np.zeros_like(middle)
+    Y = (Y - level) / y_unit
     foreign = foreign_rows(X, rng)
-    rows = foreign.completed
     aside = foreign.labels != 0
-    origin = rows[~aside].mean(axis=0, dtype=np.float64) if fit_intercept else np.zeros(p)
-    unit = foreign.unit
-    D = (rows - origin.astype(X.dtype)) / unit.astype(X.dtype)
-    penalty = alpha / unit**2
-    if fit_intercept:
-        D = np.column_stack([D, np.ones(n, X.dtype)])
-        penalty = np.append(penalty, 0.0)
-    solver = Solver(penalty, fit_intercept)
+    unit = foreign.typical.unit
+    D, origin = _design(foreign.completed, unit, ~aside, fit_intercept)
+    solver = Solver(np.append(alpha / unit**2, np.zeros(int(fit_intercept))), fit_intercept)
     # Of a target that mostly has one value, a flag or a count, residuals tell nothing about which rows are bad.
-    fit = polish if bool(y_continuous.all()) else plain
-    beta, scale, weights = _fit_without(aside, D, Y, solver, rng, fit)
+    judged = bool(y_continuous.all())
+    fit = _fit_without(aside, D, Y, solver, rng) if judged else plain(D, Y, ~aside, solver)
     if aside.any():
-        use = ~aside | _obedient(foreign.labels, D, Y, beta, scale, weights, solver)
+        use = ~aside | _obedient(foreign.labels, D, Y, fit, solver)
         if use.sum() > (~aside).sum():
-            beta, scale, weights = fit(D, Y, beta, use, _sample(use, p, rng), solver)
-    joint = joint_moments(D[:, :p], Y, weights)
+            fit = _fit_from(fit.beta, use, D, Y, solver, rng) if judged else plain(D, Y, use, solver)
+    joint = joint_moments(D, Y, fit, fit_intercept)
+    scale = fit.scale
     if foreign.flags is not None:
-        joint = joint_with_missing(D, Y, foreign.flags, beta, scale, ~aside)
+        joint = joint_with_missing(D, Y, foreign.flags, fit.beta, scale, ~aside)
+        if not fit_intercept:
+            about_zero = joint.covariance + np.outer(joint.mean, joint.mean)
+            joint = Joint(np.zeros_like(joint.mean), about_zero, joint.weights)
     units = np.concatenate([unit, y_unit])
-    mean = joint.mean * units + np.concatenate([origin, np.zeros(Y.shape[1])])
     covariance = joint.covariance * np.outer(units, units)
-    if not fit_intercept:
-        covariance, mean = covariance + np.outer(mean, mean), np.zeros_like(mean)
     coef = solve_moments(covariance, p, alpha)
-    left = Y * y_unit - mean[p:] - (rows - mean[:p]) @ coef.T
+    standard = coef * unit / y_unit[:, None]
+    left = Y - joint.mean[p:] - (D[:, :p] @ standard.T.astype(D.dtype) - standard @ joint.mean[:p])
     if foreign.flags is not None:
         unexplained = np.diag(covariance)[p:] - np.einsum("op,po->o", coef, covariance[:p, p:])
         scale = np.sqrt(np.maximum(unexplained, 0.0)) / y_unit
-    return RefinedFit(coef, scale * y_unit, left, joint.weights, mean, covariance)
+    center = joint.mean * units + np.concatenate([origin, level])
+    return RefinedFit(coef, scale * y_unit, left * y_unit, joint.weights, center, covariance)
 
 
-def _fit_without(
-    aside: Mask, D: Array, Y: Array, solver: Solver, rng: np.random.Generator, fit: Callable[..., Polished]
-) -> Polished:
-    """Fit the rows that x does not speak against, from a robust start."""
+def _design(rows: Array, unit: Array, majority: Mask, fit_intercept: bool) -> tuple[Array, Array]:
+    """Rows from about the middle of the majority in the units of the columns, ones last; and that middle."""
+    n, p = rows.shape
+    origin = np.zeros(p)
+    if fit_intercept:
+        inside = np.flatnonzero(majority)
+        some = rows[inside[:: max(len(inside) // ENOUGH, 1)]]
+        # From one of the rows, so that a column that never changes becomes exactly 0.
+        origin = some[0] + np.mean(some - some[0], axis=0, dtype=np.float64)
+    D = np.empty((n, p + fit_intercept), rows.dtype)
+    np.subtract(rows, origin.astype(rows.dtype), out=D[:, :p])
+    D[:, :p] /= unit.astype(rows.dtype)
+    D[:, p:] = 1.0
+    return D, origin.astype(rows.dtype)
+
+
+def _fit_without(aside: Mask, D: Array, Y: Array, solver: Solver, rng: np.random.Generator) -> Polished:
+    """Fit the rows that x does not speak against, from a robust start where least squares shows a need for one."""
     use = ~aside
     sample = _sample(use, D.shape[1], rng)
-    if fit is plain:
-        return plain(D, Y, solver(D, Y, use.astype(np.float64)), use, sample, solver)
-    beta = robust_start(D[sample], Y[sample], solver, rng)
-    if len(sample) < FEW_ROWS * D.shape[1] and not better_than_in_noise(D[sample], Y[sample], beta, solver, rng):
-        fit = plain
-    return fit(D, Y, beta, use, sample, solver)
+    Ds, Ys = D[sample], Y[sample]
+    ordinary = _least_squares_suffice(D, Y, use, Ds, Ys, solver)
+    if ordinary is not None:
+        return ordinary
+    beta = robust_start(Ds, Ys, solver, rng)
+    if len(sample) < FEW_ROWS * D.shape[1] and not better_than_in_noise(Ds, Ys, beta, solver, rng):
+        return plain(D, Y, use, solver)
+    return polish(D, Y, beta, use, sample, solver)
+
+
+def _fit_from(beta: Array, use: Mask, D: Array, Y: Array, solver: Solver, rng: np.random.Generator) -> Polished:
+    """Fit rows from a start that is good already."""
+    sample = _sample(use, D.shape[1], rng)
+    ordinary = _least_squares_suffice(D, Y, use, D[sample], Y[sample], solver)
+    return polish(D, Y, beta, use, sample, solver) if ordinary is None else ordinary
+
+
+def _least_squares_suffice(D: Array, Y: Array, use: Mask, Ds: Array, Ys: Array, solver: Solver) -> Polished | None:
+    """Give the least squares of the rows in use, unless residuals, of a sample or of all, show anything foreign."""
+    n, k = Ds.shape
+    if n < max(ROWS_TO_JUDGE, 10 * k):
+        return None
+    R = residuals(Ds, Ys, solver(Ds, Ys, np.ones(n)))
+    if not looks_normal(R, Ys - R):
+        return None
+    fit = plain(D, Y, use, solver)
+    R = residuals(D, Y, fit.beta)[use]
+    return fit if looks_normal(R, Y[use] - R) else None
 
 
 def _sample(use: Mask, columns: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -157,17 +206,15 @@ def _sample(use: Mask, columns: int, rng: np.random.Generator) -> NDArray[np.int
     return rng.choice(inside, min(len(inside), max(1500, 15 * columns)), replace=False)
 
 
-def _obedient(
-    labels: NDArray[np.intp], D: Array, Y: Array, beta: Array, scale: Array, weights: Array, solver: Solver
-) -> Mask:
+def _obedient(labels: NDArray[np.intp], D: Array, Y: Array, fit: Polished, solver: Solver) -> Mask:
     """Mark the rows of the foreign groups that obey the fit."""
     use = labels == 0
-    W = D[use].T @ (D[use] * (weights[use] > 0)[:, None])
-    inverse = solver.solve(W, np.eye(len(W)), float(use.sum()))
-    typical = float(np.mean(normal_equivalent(residuals(D[use], Y[use], beta), scale) < 3))
+    inverse = solver.solve(fit.gram.columns, np.eye(D.shape[1]), fit.gram.rows)
+    R = residuals(D, Y, fit.beta)
+    typical = float(np.mean(normal_equivalent(R[use], fit.scale) < 3))
     back = np.zeros(len(labels), bool)
     for label in range(1, int(labels.max()) + 1):
         group = labels == label
-        if group.any() and obeys(residuals(D[group], Y[group], beta), D[group], scale, inverse, typical):
+        if group.any() and obeys(R[group], D[group], fit.scale, inverse, typical):
             back |= group
     return back

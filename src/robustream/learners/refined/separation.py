@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from robustream.spaces import Array
 
 N_BINS = 256
+FEWEST = 20  # values; fewer show no valley
+BANDWIDTH = 0.15  # of densities, in units of the shortest half's scale
+DEPTH = 0.6  # a valley's density must be below this share of the lower hill's
 
 
 class Cut(NamedTuple):
@@ -60,53 +63,91 @@ def core(columns: Array, n_steps: int = 12) -> tuple[Array, Array]:
     return centre, np.maximum(scale, floor)
 
 
-def valley(values: Array, bandwidth: float = 0.15, depth: float = 0.6) -> Cut:
-    """The deepest valley of one sample, and the side of it that holds the majority.
+def valley(values: Array) -> Cut:
+    """The deepest valley of one sample, and the side of it that holds the majority."""
+    return strongest_valley(values[:, None])[1]
 
-    Parameters
-    ----------
-    values : sample of one variable
-    bandwidth : of the density, in units of the shortest half's scale
-    depth : the valley's density must be below this share of the lower hill's
+
+def strongest_valley(samples: Array, keep: int = 0) -> tuple[int, Cut]:
+    """The column with the most evident valley that leaves at least keep values in its majority, and that valley.
+
+    All columns are searched at once: of many short samples most time would go into the calls.
     """
-    n = len(values)
-    centre, scale = shortest_half(values[:, None])
-    if not scale[0] > 0 or n < 20:
-        return NO_CUT
-    # In asinh units a power tail falls like an exponential and a log-normal one like a normal, both without
-    # a second hill, while a foreign group that is merely wider shows one on each side.
-    spread = np.arcsinh(np.clip((values - centre[0]) / scale[0], -1e6, 1e6))
-    low = spread.min()
-    step = (spread.max() - low) / (N_BINS - 3)
-    position = np.floor((spread - low) / step).astype(np.intp) + 1
-    counts = np.bincount(position, minlength=N_BINS).astype(float)
-    h = max(bandwidth / step, 0.5)
-    reach = int(min(np.ceil(4 * h), N_BINS))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / h) ** 2)
-    # With peak 1 the smoothed density is the number of rows within a window of effective width.
-    smooth = np.convolve(counts, kernel / np.sqrt(2.0))[reach : reach + N_BINS]
-    hill_left = np.maximum.accumulate(smooth)
-    hill_right = np.maximum.accumulate(smooth[::-1])[::-1]
-    hill = np.minimum(hill_left, hill_right)
+    ordered = np.sort(samples.T, axis=1)
+    if len(samples) < FEWEST:
+        return 0, NO_CUT
+    smooth, bins = _densities(ordered)
+    strength = _valley_strength(smooth)
+    deepest = np.argmax(strength, axis=1)
+    height = strength[np.arange(len(ordered)), deepest]
+    for column in np.argsort(-height, kind="stable"):
+        if not height[column] > 0:
+            break
+        # The middle of a flat bottom leaves both groups whole.
+        first, last = _run(smooth[column] <= smooth[column, deepest[column]] + 0.5, int(deepest[column]))
+        threshold = float(bins.value(0.5 * (first + last) + 0.5)[column])
+        below = int(np.searchsorted(ordered[column], threshold, side="right"))
+        if max(below, len(samples) - below) >= keep:
+            evidence = float(height[column])
+            majority_below = 2 * below >= len(samples)
+            return int(column), Cut(evidence, *((-np.inf, threshold) if majority_below else (threshold, np.inf)))
+    return 0, NO_CUT
+
+
+class _Bins(NamedTuple):
+    """N_BINS bins for each of several samples, equal in asinh units; the first and the last one stay empty.
+
+    In asinh units a power tail falls like an exponential and a log-normal one like a normal, both without a second
+    hill, while a foreign group that is merely wider shows one on each side.
+    """
+
+    centre: Array
+    scale: Array
+    low: Array
+    step: Array
+
+    def value(self, place: float | Array) -> Array:
+        """Give the value at a place, counted in bins, of each sample."""
+        return self.centre + self.scale * np.sinh(self.low + (place - 1) * self.step)
+
+
+def _densities(ordered: Array) -> tuple[Array, _Bins]:
+    """Smoothed counts of each sorted sample (rows); all 0 for one without spread."""
+    n = ordered.shape[1]
+    centre, scale = (side.astype(np.float64) for side in shortest_half_of_sorted(ordered.T))
+    some = np.flatnonzero(scale > 0)
+    scale[scale <= 0] = 1.0
+    low, high = (np.arcsinh(np.clip((ordered[:, end] - centre) / scale, -1e6, 1e6)) for end in (0, -1))
+    step = np.maximum((high - low) / (N_BINS - 3), 1e-12)
+    bins = _Bins(centre, scale, low, step)
+    edges = bins.value(np.arange(2.0, N_BINS - 1.0)[:, None]).T.astype(ordered.dtype)
+    below = np.zeros((len(ordered), N_BINS - 1))
+    for row in some:
+        below[row, 1:-1] = np.searchsorted(ordered[row], edges[row])
+        below[row, -1] = n
+    counts = np.zeros((len(ordered), N_BINS))
+    counts[:, 1:-1] = np.diff(below, axis=1)
+    # Convolution with a normal kernel of peak 1 / sqrt(2), a multiplication after Fourier's transform: the smoothed
+    # density is the number of rows within a window of effective width.
+    width = np.maximum(BANDWIDTH / step, 0.5)[:, None]
+    frequency = 2 * np.pi * np.fft.rfftfreq(2 * N_BINS)
+    kernel = width * np.sqrt(np.pi) * np.exp(-0.5 * np.square(width * frequency))
+    smooth = np.fft.irfft(np.fft.rfft(counts, 2 * N_BINS, axis=1) * kernel, axis=1)[:, :N_BINS]
+    return np.maximum(smooth, 0.0), bins
+
+
+def _valley_strength(smooth: Array) -> Array:
+    """Evidence of a valley at each place of densities: a z score against the lower of the hills on its sides."""
+    left = np.maximum.accumulate(smooth, axis=1)
+    right = np.maximum.accumulate(smooth[:, ::-1], axis=1)[:, ::-1]
+    hill = np.minimum(left, right)
     strength = np.sqrt(2.0) * (np.sqrt(hill) - np.sqrt(smooth))
-    strength[smooth > depth * hill] = 0.0
-    best = int(np.argmax(strength))
-    if strength[best] <= 0:
-        return NO_CUT
-    # The middle of a flat bottom leaves both groups whole.
-    flat = np.flatnonzero(smooth <= smooth[best] + 0.5)
-    flat = flat[(flat >= best - _run(flat, best, -1)) & (flat <= best + _run(flat, best, 1))]
-    middle = 0.5 * (flat[0] + flat[-1])
-    threshold = centre[0] + scale[0] * np.sinh(low + (middle - 0.5) * step)
-    if np.mean(values <= threshold) >= 0.5:
-        return Cut(float(strength[best]), -np.inf, float(threshold))
-    return Cut(float(strength[best]), float(threshold), np.inf)
+    return np.where(smooth <= DEPTH * hill, strength, 0.0)
 
 
-def _run(sorted_index: NDArray[np.intp], start: int, direction: int) -> int:
-    """Length of the run of consecutive integers that leaves start in one direction."""
-    members = set(sorted_index.tolist())
-    length = 0
-    while start + direction * (length + 1) in members:
-        length += 1
-    return length
+def _run(members: NDArray[np.bool_], start: int) -> tuple[int, int]:
+    """First and last place of the run of members around start."""
+    strangers = np.flatnonzero(~members)
+    after = int(np.searchsorted(strangers, start))
+    low = int(strangers[after - 1]) + 1 if after else 0
+    return low, (int(strangers[after]) if after < len(strangers) else len(members)) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robustream.learners.refined.separation import shortest_half
-from robustream.learners.refined.solver import TINY, Solver, bisquare, bisquare_scale, residuals, row_norm
+from robustream.learners.refined.solver import TINY, Solver, bisquare, bisquare_scale, residuals, row_norm, settled
 from robustream.spaces import Array
 
 __all__ = ["better_than_in_noise", "concentrate", "elemental_start", "robust_start"]
@@ -18,30 +18,39 @@ ELEMENTAL_LIMIT = 8  # parameters; beyond, a clean random subset is too rare
 def elemental_start(D: Array, Y: Array, rng: np.random.Generator, n_subsets: int = 500) -> Array:
     """The best of many exact fits to a few random rows each: the surest start where parameters are few."""
     n, k = D.shape
-    chosen = rng.random((n_subsets, n)).argpartition(min(k, n - 1), axis=1)[:, : k + 1]
+    m = Y.shape[1]
+    size = min(k + 1, n)
+    # Every permutation of the rows is cut into as many subsets as it has room for.
+    each = n // size
+    chosen = np.concatenate([rng.permutation(n)[: each * size] for _ in range(-(-n_subsets // each))]).reshape(-1, size)
     A = D[chosen].astype(np.float64)
     # A little ridge in place of a search for subsets of full rank.
     gram = A.transpose(0, 2, 1) @ A
     gram += (1e-8 * np.trace(gram, axis1=1, axis2=2)[:, None, None] + TINY) * np.eye(k)
     betas = np.linalg.solve(gram, A.transpose(0, 2, 1) @ Y[chosen])
-    size = np.stack([row_norm(residuals(D, Y, beta)) for beta in betas])
-    order = np.argsort(np.median(size, axis=1))[:10]
-    return betas[order[np.argmin([bisquare_scale(size[i]) for i in order])]]
+    left = Y[:, None, :] - (D @ betas.transpose(1, 0, 2).reshape(k, -1)).reshape(n, -1, m)
+    sizes = np.abs(left[:, :, 0]).T if m == 1 else np.sqrt(np.mean(np.square(left), axis=2)).T
+    best = np.argsort(np.partition(sizes, n // 2, axis=1)[:, n // 2])[:10]
+    return betas[best[np.argmin([bisquare_scale(sizes[i]) for i in best])]]
 
 
 def concentrate(D: Array, Y: Array, beta: Array, solver: Solver, n_steps: int) -> tuple[Array, float]:
     """Reweighted least squares on the better half; the fit of smallest M-scale on the way, with that scale."""
-    best, best_scale = beta, bisquare_scale(row_norm(residuals(D, Y, beta)))
+    R = residuals(D, Y, beta)
+    best, best_scale = beta, bisquare_scale(row_norm(R))
     for _ in range(n_steps):
-        R = residuals(D, Y, beta)
         # A large shifted minority pulls the intercept; the majority's centre does not.
         size = row_norm(R - shortest_half(R)[0] if solver.has_intercept else R)
         middle = float(np.median(size)) + TINY
         # The floor holds on to rare flags and groups, whose few rows may all be far at first.
-        beta = solver(D, Y, np.maximum(bisquare(size, 2.3 * middle), 0.02 * np.minimum(1, middle / (size + middle))))
-        scale = bisquare_scale(row_norm(residuals(D, Y, beta)))
+        weights = np.maximum(bisquare(size, 2.3 * middle), 0.02 * np.minimum(1, middle / (size + middle)))
+        beta, previous = solver(D, Y, weights), beta
+        R = residuals(D, Y, beta)
+        scale = bisquare_scale(row_norm(R))
         if scale < best_scale:
             best, best_scale = beta, scale
+        if settled(D, beta, previous, scale, 0.3):
+            break
     return best, best_scale
 
 
@@ -52,7 +61,10 @@ def robust_start(D: Array, Y: Array, solver: Solver, rng: np.random.Generator) -
         return beta
     for _ in range(6):
         size = row_norm(residuals(D, Y, beta))
-        beta = solver(D, Y, 1 / np.maximum(size, 0.05 * np.median(size) + TINY))
+        middle = float(np.median(size)) + TINY
+        beta, previous = solver(D, Y, 1 / np.maximum(size, 0.05 * middle)), beta
+        if settled(D, beta, previous, middle, 0.3):
+            break
     best, scale = concentrate(D, Y, beta, solver, n_steps=8)
     if D.shape[1] <= ELEMENTAL_LIMIT and len(D) > 2 * D.shape[1]:
         some = slice(0, 300)  # of a random sample

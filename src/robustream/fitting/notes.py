@@ -1,0 +1,54 @@
+"""What a finished run has to say besides its model: plain data for the report and for the model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robustream.estimators import OutlierRobust, OutlierRobustPCA
+from robustream.fitting.driving import Moment
+from robustream.fitting.history import cells_by_column, total_dropped
+from robustream.storage import Tree
+
+__all__ = ["make_notes"]
+
+_WORST_SHOWN = 50
+
+
+def make_notes(model: Any, moment: Moment, targets: tuple[str, ...], settings: dict[str, Tree]) -> dict[str, Tree]:
+    """Gather them; nothing here depends on the clock, so that the same run always says the same."""
+    return {
+        "targets": list(targets),
+        "history": [[look.batches, look.error_bound, look.rows] for look in moment.history.looks],
+        "worst_rows": _worst_rows(model, moment),
+        "missing": cells_by_column(moment.history.counts),
+        "rows_dropped": total_dropped(moment.history.counts),
+        "ended": moment.ended,
+        "settings": settings,
+    }
+
+
+def _worst_rows(model: Any, moment: Moment) -> list[Tree]:
+    """Measure the rows that batches named by the final model, but for those of batches that are not believed."""
+    believed = {record.index for record in model.batch_report_ if record.verdict == "kept"}
+    rows = [row for row in moment.history.outlying if row.index in believed]
+    if not rows or isinstance(model, OutlierRobust):
+        return []
+    X = np.stack([row.x for row in rows])
+    if isinstance(model, OutlierRobustPCA):
+        scores = model.outlier_scores(_named(model, X))
+    else:
+        scores = model.outlier_scores(_named(model, X), np.stack([row.y for row in rows if row.y is not None]))
+    order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
+    return [[rows[place].label, rows[place].row, float(scores[place])] for place in order]
+
+
+def _named(model: Any, X: Any) -> Any:
+    """Give rows the names that the model was fitted with, for it warns where they have none."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return X
+    import pyarrow as pa
+
+    return pa.table(dict(zip(names, X.T, strict=True)))

@@ -1,0 +1,107 @@
+"""When the answer is good enough: a bound on its relative error, from how much the batches differ.
+
+The answer is about the mean of K estimates whose differences show their common covariance S. Its squared error is then
+a sum of squares with mean trace(S) / K and, by the first two moments (Box), about as many degrees of freedom as the
+spread effectively has dimensions, trace(S)^2 / trace(S^2). The trace is itself estimated: hence a quantile of F.
+
+Who looks again and again stops at the luckiest look. So the looks are few (the number of batches grows by a quarter
+from one to the next), and the j-th one may be wrong only with a chance of alpha / (j (j + 1)): these add up to alpha.
+
+A bias that all batches share cannot be seen in their differences.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import fdtri
+
+from robustream.estimators._snapshot import Snapshot
+from robustream.spaces import Array, LinearModels, MomentModels, PrincipalModels, ProductSpace
+from robustream.spaces.factored import Subspace
+
+__all__ = ["FEWEST_BATCHES", "error_bound", "is_look", "stopping_confidence"]
+
+FEWEST_BATCHES = 16
+_FIRST_LOOK = 4
+_GROWTH = 1.25
+_ALPHA = 0.05
+
+
+def is_look(batches: int) -> bool:
+    """Tell whether the answer is looked at after that many batches."""
+    if batches < _FIRST_LOOK:
+        return False
+    return math.floor(_step_of(batches)) > math.floor(_step_of(batches - 1))
+
+
+def stopping_confidence(batches: int) -> float:
+    """Give the confidence that the look after that many batches must have, for all looks together to have 95%."""
+    number = 1 + sum(is_look(count) for count in range(FEWEST_BATCHES + 1, batches + 1))
+    return 1 - _ALPHA / (number * (number + 1))
+
+
+def error_bound(snapshot: Snapshot, confidence: float = 1 - _ALPHA) -> float:
+    """Give what the relative error of the answer exceeds only with a chance of 1 - confidence.
+
+    The error of coefficients is relative to their length; that of a subspace is the distance of the projectors relative
+    to their norm. It is infinite where the estimates are not kept, or are too few to show a spread.
+    """
+    if len(snapshot.believed) < 2:
+        return math.inf
+    trace = square = size = 0.0
+    fewest = math.inf
+    for spread in _spreads(snapshot):
+        count = len(spread.coordinates)
+        if count < 2:
+            return math.inf
+        centered = spread.coordinates - spread.coordinates.mean(axis=0)
+        gram = centered @ centered.T
+        trace += float(np.trace(gram)) / (count - 1) / count
+        # Products of different estimates only: the squares of each with itself would make the spread look narrow.
+        off_diagonal = float(np.square(gram).sum() - np.square(np.diag(gram)).sum())
+        square += off_diagonal / (count * (count - 1)) / count**2
+        size += spread.squared_size
+        fewest = min(fewest, count)
+    if not size > 0:
+        return 0.0 if trace == 0 else math.inf
+    dimension = max(1.0, trace**2 / square) if square > 0 else 1.0
+    factor = snapshot.plan.aggregator.variance_factor(dimension)
+    quantile = float(fdtri(dimension, dimension * (fewest - 1), confidence))
+    return math.sqrt(trace * factor * quantile / size)
+
+
+class _Spread(NamedTuple):
+    coordinates: Array  # estimates x coordinates, all distances kept
+    squared_size: float  # of the answer that they are estimates of
+
+
+def _spreads(snapshot: Snapshot) -> list[_Spread]:
+    """Give the estimates of what the answer is made of."""
+    stream, points, value = snapshot.complete, snapshot.believed, snapshot.value
+    space = snapshot.plan.learner.space(stream.columns, stream.outputs)
+    if isinstance(space, (LinearModels, MomentModels)):
+        coef = space.solution(value, stream.rows_seen, snapshot.plan.aggregator.averages).coef
+        each = space.coefficients_of(points, value)
+        return [_Spread(each.reshape(len(each), -1).astype(np.float64), float(np.square(coef, dtype=np.float64).sum()))]
+    if isinstance(space, PrincipalModels):
+        return [_spread_of_part(space, space.primary, snapshot)]
+    return [_spread_of_part(space, place, snapshot) for place, part in enumerate(space.parts) if part.role == "answer"]
+
+
+def _spread_of_part(space: ProductSpace, place: int, snapshot: Snapshot) -> _Spread:
+    settled = snapshot.value[place]
+    expressed = [space.express(place, point, snapshot.value) for point in snapshot.believed]
+    present = [part for part in expressed if part is not None]
+    if settled is None or not present:
+        return _Spread(np.empty((0, 0)), 0.0)
+    part = space.parts[place].space
+    # The squared norm of a projector is its rank.
+    size = settled.shape[1] if isinstance(part, Subspace) else np.square(settled, dtype=np.float64).sum()
+    return _Spread(part.coordinates(present).astype(np.float64), float(size))
+
+
+def _step_of(batches: int) -> float:
+    return math.log(batches / _FIRST_LOOK, _GROWTH) if batches > 0 else -1.0

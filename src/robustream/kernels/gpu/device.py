@@ -1,0 +1,99 @@
+"""CuPy, found when first needed, and the compiled kernels."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from robustream.errors import DeviceError, InvalidInputError
+
+__all__ = ["as_device_array", "is_device_array", "kernel", "load_cupy", "matrix", "multiprocessors"]
+
+# What a table may hold, and what it is worked with in.
+_NAMES = {"float16": "Half", "float32": "float", "float64": "double"}
+_INTEGERS = {"uint32": "unsigned int", "uint64": "unsigned long long"}
+_FILES = ("common", "pairs", "brackets", "settle", "digits", "columns", "signs")
+
+
+@cache
+def load_cupy() -> Any:
+    """Give CuPy, or say what is missing."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceError(
+            "work on a GPU needs CuPy, which is not installed here; install robustream[gpu], or use device='cpu'"
+        ) from error
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"CuPy finds no GPU that works here ({error}); use device='cpu'") from error
+    if count == 0:
+        raise DeviceError("CuPy finds no GPU here; use device='cpu'")
+    return cupy
+
+
+def is_device_array(values: Any) -> bool:
+    """Tell whether an array lies on a GPU, without importing anything."""
+    if hasattr(values, "__cuda_array_interface__"):
+        return True
+    device = getattr(values, "__dlpack_device__", None)
+    return device is not None and not isinstance(values, np.ndarray) and int(device()[0]) == 2
+
+
+def as_device_array(values: Any) -> Any:
+    """Give a CuPy array that shares memory with an array on the GPU, or a copy of one on the host."""
+    cupy = load_cupy()
+    if isinstance(values, cupy.ndarray) or not is_device_array(values):
+        return cupy.asarray(values)
+    # A tensor that keeps track of gradients does not let itself be shared.
+    plain = values.detach() if hasattr(values, "detach") else values
+    return cupy.from_dlpack(plain)
+
+
+def matrix(values: Any, name: str) -> Any:
+    """Give rows that lie one behind the other, in half, single or double precision."""
+    array = as_device_array(values)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+    if array.ndim != 2 or array.size == 0:
+        raise InvalidInputError(f"{name} must have rows and columns, at least one of each; got shape {array.shape}.")
+    if array.dtype.name not in _NAMES:
+        array = array.astype(np.float64)
+    return load_cupy().ascontiguousarray(array)
+
+
+@cache
+def multiprocessors() -> int:
+    """Give how many blocks of threads the GPU works on at once, at least."""
+    return int(load_cupy().cuda.Device().attributes["MultiProcessorCount"])
+
+
+def kernel(name: str, *types: Any) -> Any:
+    """Give a compiled kernel; `types` are data types, or numbers, in the order of its template."""
+    return _kernel(name, tuple(str(kind) if isinstance(kind, int) else _in_c(kind) for kind in types))
+
+
+def _in_c(kind: Any) -> str:
+    name = np.dtype(kind).name
+    return _NAMES[name] if name in _NAMES else _INTEGERS[name]
+
+
+@cache
+def _kernel(name: str, types: tuple[str, ...]) -> Any:
+    expression = f"{name}<{', '.join(types)}>"
+    module = load_cupy().RawModule(code=_source(), options=("-std=c++17",), name_expressions=(expression,))
+    function = module.get_function(expression)
+    # More shared memory than the customary 48 kB has to be asked for.
+    limit = int(load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+    function.max_dynamic_shared_size_bytes = limit - int(function.shared_size_bytes)
+    return function
+
+
+@cache
+def _source() -> str:
+    folder = resources.files("robustream.kernels.gpu") / "cuda"
+    return "\n".join((folder / f"{name}.cuh").read_text() for name in _FILES)

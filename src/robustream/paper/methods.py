@@ -1,0 +1,92 @@
+"""Ways to make one answer of many estimates, as the experiments compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robustream.aggregators import Filtered, GeometricMedian, Mean, OnlineMedian
+from robustream.batch import Estimate
+from robustream.learners import Learner
+from robustream.paper.problems import Problem
+from robustream.sources import place_batches
+from robustream.spaces import Array, PrincipalModels, ProductSpace
+from robustream.spaces.factored import leading_directions
+
+__all__ = ["Gathering", "arrange"]
+
+
+class Gathering(NamedTuple):
+    """The estimates that one learner made of the batches of a stream, in order of arrival."""
+
+    problem: Problem
+    space: ProductSpace
+    estimates: tuple[Estimate, ...]
+
+    @classmethod
+    def of(cls, problem: Problem, learner: Learner, estimates: Sequence[Estimate]) -> Gathering:
+        """Gather estimates; those that failed are left out, as every run of the library does."""
+        space = learner.space(problem.size.columns, 0 if problem.name == "pca" else 1)
+        return cls(problem, space, tuple(estimate for estimate in estimates if estimate.point is not None))
+
+    def first(self, number: int) -> Gathering:
+        """Give the estimates of the first batches to arrive."""
+        return self._replace(estimates=self.estimates[:number])
+
+    def average(self) -> Array:
+        """Average: projectors, then their leading directions; or coefficients."""
+        return self._fold(Mean())
+
+    def average_eigenvectors(self) -> Array:
+        """Average the matrices of eigenvectors, with signs fixed by their largest entries, entry by entry."""
+        stacked = np.stack(self._points())
+        mean = stacked.mean(axis=0)
+        return leading_directions(mean, mean.shape[1]) if isinstance(self.space, PrincipalModels) else mean
+
+    def geometric_median(self) -> Array:
+        """Take the exact geometric median."""
+        part = self.space.parts[self.space.primary].space
+        return GeometricMedian().settle(part, self._points(), np.ones(len(self.estimates))).value
+
+    def online_median(self, constant: float) -> Array:
+        """Run the paper's filter, as printed, from 0."""
+        return self.online_path(constant, [len(self.estimates)])[0]
+
+    def online_path(self, constant: float, moments: Sequence[int]) -> list[Array]:
+        """Run the paper's filter and give its answer after some numbers of batches, in increasing order."""
+        aggregator = OnlineMedian(constant)
+        state = aggregator.init(self.space)
+        part = self.space.parts[self.space.primary].space
+        answers = []
+        for taken, estimate in enumerate(self.estimates, start=1):
+            state, _ = aggregator.step(state, estimate)
+            if taken in moments:
+                assert state.mixture is not None
+                answers.append(part.project(state.mixture))
+        return answers
+
+    def filtered(self) -> Array:
+        """Drop what the majority contradicts and average the rest: the default."""
+        return self._fold(Filtered())
+
+    def _points(self) -> list[Array]:
+        points = [self.space.express(self.space.primary, estimate.point or ()) for estimate in self.estimates]
+        return [point for point in points if point is not None]
+
+    def _fold(self, aggregator: Mean | Filtered) -> Array:
+        state = aggregator.init(self.space)
+        for estimate in self.estimates:
+            state, _ = aggregator.step(state, estimate)  # type: ignore[arg-type]
+        return self.problem.read(aggregator.value(state), averaged=aggregator.averages)  # type: ignore[arg-type]
+
+
+def arrange(estimates: Sequence[Estimate], bad: Sequence[bool], order: str) -> list[Estimate]:
+    """Let the same estimates arrive in another order: the bad ones first, last, in a burst or in their own places."""
+    if order == "random":
+        return list(estimates)
+    places = set(place_batches(sum(bad), len(estimates), order=order).tolist())
+    spoiled = iter([estimate for estimate, is_bad in zip(estimates, bad, strict=True) if is_bad])
+    sound = iter([estimate for estimate, is_bad in zip(estimates, bad, strict=True) if not is_bad])
+    return [next(spoiled if place in places else sound)._replace(index=place) for place in range(len(estimates))]

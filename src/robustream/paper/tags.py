@@ -1,0 +1,131 @@
+"""Images with tags: the data sets of Table 2, how tags are spoiled, and how predictions are scored."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustream.sources import place_batches
+
+__all__ = [
+    "CIFAR_LABELS",
+    "Images",
+    "Scores",
+    "Split",
+    "cifar_folder",
+    "load_cifar",
+    "load_clip_art",
+    "score_tags",
+    "split_images",
+]
+
+Array = NDArray[np.float32]
+# The labels of CIFAR-10N: of one careless annotator, of one annotator, of the majority of three, and the truth.
+CIFAR_LABELS = ("worst", "random1", "aggre", "clean")
+# How much the features of a spoiled image are stretched.
+STRETCH = 10.0
+
+
+class Images(NamedTuple):
+    """Features (images x columns), tags as 0 and 1 (images x tags), and the names of the tags."""
+
+    features: Array
+    tags: Array
+    names: list[str]
+
+
+class Split(NamedTuple):
+    """Batches to learn from, some of them spoiled, and images to be scored on."""
+
+    batches: list[tuple[Array, Array]]
+    bad: frozenset[int]
+    test_features: Array
+    test_tags: Array
+
+    def without_bad(self) -> Split:
+        """Leave the spoiled batches out."""
+        return self._replace(batches=[batch for place, batch in enumerate(self.batches) if place not in self.bad])
+
+
+class Scores(NamedTuple):
+    """How well tags are predicted: precision at the number of true tags, and macro average precision."""
+
+    precision: float
+    average_precision: float
+
+
+def load_clip_art() -> Images:
+    """Load the Open Clip Art drawings that come with the package.
+
+    >>> features, tags, names = load_clip_art()
+    >>> features.shape, tags.shape, names[:3]
+    ((6100, 1280), (6100, 200), ['computer', 'hash', 'icons'])
+    """
+    folder = files("robustream.paper") / "data" / "openclipart_tags"
+    with as_file(folder / "data.npz") as path, np.load(path) as data:
+        features = data["features"].astype(np.float32) * data["feature_scale"]
+        tags = data["tags"].astype(np.float32)
+    return Images(features, tags, json.loads((folder / "tags.json").read_text(encoding="utf-8")))
+
+
+def cifar_folder(data: Path | None) -> Path | None:
+    """Give the folder of CIFAR-10N features if it is there; its licence does not let it come with the package."""
+    folder = None if data is None else data / "cifar10n_cnn"
+    return folder if folder is not None and (folder / "data.npz").exists() else None
+
+
+def load_cifar(folder: Path, labels: str) -> tuple[Images, Images]:
+    """Load images to learn from, with labels of some quality, and images to be scored on, with the true labels."""
+    with np.load(folder / "data.npz") as data:
+        scale = data["X_scale"]
+        names = [str(number) for number in range(10)]
+        one_of_ten = np.eye(10, dtype=np.float32)
+        train = Images(data["Xtr_u8"].astype(np.float32) * scale, one_of_ten[data[f"ytr_{labels}"]], names)
+        test = Images(data["Xte_u8"].astype(np.float32) * scale, one_of_ten[data["yte_clean"]], names)
+    return train, test
+
+
+def split_images(images: Images, batch_size: int, bad_share: float, seed: int, test_share: float = 0.2) -> Split:
+    """Set a part aside for scoring, cut the rest into batches in random order, and spoil a share of these.
+
+    In a spoiled batch the tags are shuffled among the images and the features stretched tenfold.
+    """
+    rng = np.random.default_rng([seed, 0])
+    order = rng.permutation(len(images.features))
+    held_out = round(test_share * len(order))
+    test, rest = order[:held_out], order[held_out:]
+    count = len(rest) // batch_size
+    bad = frozenset(place_batches(round(bad_share * count), count, seed=seed).tolist())
+    batches = []
+    for place in range(count):
+        rows = rest[place * batch_size : (place + 1) * batch_size]
+        features, tags = images.features[rows], images.tags[rows]
+        if place in bad:
+            tags = tags[np.random.default_rng([seed, 1, place]).permutation(batch_size)]
+            features = STRETCH * features
+        batches.append((features, tags))
+    return Split(batches, bad, images.features[test], images.tags[test])
+
+
+def score_tags(predicted: NDArray[Any], tags: NDArray[Any]) -> Scores:
+    """Score predictions (images x tags); tags that no image has, and images that have none, do not count.
+
+    >>> score_tags(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[1, 0], [0, 1]]))
+    Scores(precision=1.0, average_precision=1.0)
+    """
+    from sklearn.metrics import average_precision_score
+
+    numbers = tags.sum(axis=1).astype(int)
+    best = np.argsort(-predicted, axis=1, kind="stable")
+    hits = np.take_along_axis(tags, best, axis=1)
+    taken = np.arange(tags.shape[1]) < numbers[:, None]
+    tagged = numbers > 0
+    precision = (hits * taken).sum(axis=1)[tagged] / numbers[tagged]
+    used = np.flatnonzero(tags.any(axis=0))
+    average = [average_precision_score(tags[:, tag], predicted[:, tag]) for tag in used]
+    return Scores(float(precision.mean()), float(np.mean(average)))

@@ -1,0 +1,168 @@
+"""Fitted models as files that anyone with safetensors can read, and that go on learning when loaded.
+
+A model file holds the answer as plain arrays (`answer/components_`, `answer/coef_`, ...), the settings, and for the
+estimators that learn batch by batch the whole run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsError, UnsupportedEstimatorError
+from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor, TrimmedPCA, TrimmedRegressor
+from robustream.persistence.checking import damaged_on_error, take, take_optional
+from robustream.persistence.settings import STREAMING, build, settings_of
+from robustream.persistence.streams import decode_stream, encode_stream
+from robustream.storage import Tree, container
+from robustream.storage.codec import Registry
+
+__all__ = ["KIND", "load", "load_with_extra", "model_from_tree", "numbers_in", "save"]
+
+KIND = "model"
+
+_PRINCIPAL = (
+    "components_",
+    "mean_",
+    "column_scale_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "noise_variance_",
+    "cutoffs_",
+)
+_LINEAR = ("coef_", "intercept_", "scale_", "cutoff_")
+_ANSWERS: dict[str, tuple[str, ...]] = {
+    OutlierRobustPCA.__name__: _PRINCIPAL,
+    OutlierRobustRegressor.__name__: (*_LINEAR, "coef_stderr_"),
+    TrimmedPCA.__name__: (*_PRINCIPAL, "n_components_"),
+    TrimmedRegressor.__name__: _LINEAR,
+}
+# NumPy's numbers would turn the results for float32 rows into float64.
+_PYTHON_NUMBERS = {"noise_variance_", "cutoff_", "n_components_"}
+_AT_ONCE: dict[str, Any] = {kind.__name__: kind for kind in (TrimmedPCA, TrimmedRegressor)}
+_PLAIN = Registry([])
+
+
+def save(model: Any, path: str | os.PathLike[str], *, extra: Tree = None) -> None:
+    """Write a fitted model to a file; either the whole file is there afterwards, or what was there before.
+
+    Parameters
+    ----------
+    model : OutlierRobustPCA, OutlierRobustRegressor, OutlierRobust, TrimmedPCA or TrimmedRegressor
+        `OutlierRobust` around scikit-learn's own linear models and naive Bayes only.
+    path : path
+        By custom it ends with `.safetensors`.
+    extra : nested dicts, lists, numbers, text and arrays, default=None
+        Anything to keep with the model; `load_with_extra` gives it back.
+    """
+    container.write(path, _tree_of(model, extra), KIND)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model from a file; it predicts, and goes on with `partial_fit`, as the one that was saved.
+
+    No code from the file is run. One that is damaged, or no model, raises DamagedFileError; one written by a later
+    version of robustream NewerFormatError.
+    """
+    return load_with_extra(path)[0]
+
+
+def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, Tree]:
+    """Read a model from a file, and what was kept with it."""
+    tree = container.read(path, KIND)
+    try:
+        return model_from_tree(tree), tree.get("extra")
+    except DamagedFileError as error:
+        raise DamagedFileError(f"{os.fspath(path)} cannot be used: {error}") from error
+
+
+def model_from_tree(tree: Tree) -> Any:
+    """Give the model that the content of a file describes."""
+    settings = take(tree, "settings", dict)
+    if take(settings, "class", str) in _AT_ONCE:
+        with damaged_on_error("the model"):
+            return _rebuild_at_once(settings, take(tree, "answer", dict))
+    model, plan = build(settings, numbers_in(tree))
+    stream = decode_stream(take(tree, "run", dict), plan)
+    if (stream.columns, stream.outputs) != (model._layout.columns, model._layout.outputs):
+        raise DamagedFileError("the run has another number of columns than the settings")
+    model._take(plan, stream)
+    return model
+
+
+def numbers_in(tree: Tree) -> int:
+    """Give how many numbers the arrays of a tree have in all."""
+    if isinstance(tree, np.ndarray):
+        return int(tree.size)
+    children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return sum(numbers_in(child) for child in children)
+
+
+def _tree_of(model: Any, extra: Tree) -> Tree:
+    name = type(model).__name__
+    streaming = STREAMING.get(name) is type(model)
+    if not streaming and _AT_ONCE.get(name) is not type(model):
+        raise UnsupportedEstimatorError(
+            f"a {name} cannot be saved by robustream: only its own estimators can, and scikit-learn's linear models "
+            "and naive Bayes inside OutlierRobust"
+        )
+    check_is_fitted(model)
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
+    tree = {
+        "settings": settings_of(model) if streaming else _settings_at_once(model),
+        "answer": _answer(model),
+        "made": {"time": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions},
+        "extra": extra,
+    }
+    return tree | {"run": encode_stream(model._run().stream)} if streaming else tree
+
+
+def _answer(model: Any) -> Tree:
+    """Give what a person without robustream needs to use the model; nothing while there are too few rows for it."""
+    try:
+        if isinstance(model, OutlierRobust):
+            fitted = model.estimator_
+            names = [parameter.name for parameter in model._run().plan.learner.parameters]  # type: ignore[attr-defined]
+            classes = {} if model._layout.classes is None else {"classes_": model.classes_}
+            return {name: np.asarray(getattr(fitted, name)) for name in names} | classes
+        return {name: np.asarray(getattr(model, name)) for name in _ANSWERS[type(model).__name__]}
+    except (NotEnoughRowsError, BelowQuorumError):
+        return {}
+
+
+def _settings_at_once(model: Any) -> Tree:
+    return {
+        "class": type(model).__name__,
+        "parameters": _PLAIN.encode(model.get_params(deep=False)),
+        "columns": model.n_features_in_,
+        "names": getattr(model, "feature_names_in_", None),
+    }
+
+
+def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
+    """Give a model that is its answer: there is no run to go on with."""
+    kind = _AT_ONCE[settings["class"]]
+    parameters = take(settings, "parameters", dict)
+    columns = take(settings, "columns", int)
+    names = take_optional(settings, "names", np.ndarray)
+    if parameters.keys() != signature(kind).parameters.keys() or answer.keys() != set(_ANSWERS[kind.__name__]):
+        raise DamagedFileError(f"it has other entries than a {kind.__name__} has")
+    model = kind(**_PLAIN.decode(parameters))
+    model.n_features_in_ = columns
+    if names is not None:
+        model.feature_names_in_ = names
+    for name, value in answer.items():
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi":
+            raise DamagedFileError(f"{name} is no array of numbers")
+        setattr(model, name, value.item() if name in _PYTHON_NUMBERS else value if value.ndim else value[()])
+    main = np.asarray(model.components_ if kind is TrimmedPCA else model.coef_)
+    if main.ndim == 0 or main.shape[-1] != columns or (names is not None and names.shape != (columns,)):
+        raise DamagedFileError("it has another number of columns than its answer")
+    return model

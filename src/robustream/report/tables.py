@@ -1,0 +1,113 @@
+"""The same facts for the terminal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from robustream.report.data import VERDICTS, Coefficients, Components, ReportData, verdict_counts
+from robustream.report.files import files_of
+from robustream.report.numbers import show_count, show_number, show_share
+from robustream.report.payload import strongest
+
+__all__ = ["summary_tables"]
+
+_MOST_ROWS = 16
+_MOST_COMPONENTS = 5
+_STYLES = {"kept": "green", "rejected": "red", "failed": "magenta", "late": "yellow", "partly": "yellow"}
+
+
+def summary_tables(data: ReportData, most_rows: int = _MOST_ROWS) -> list[RenderableType]:
+    """Give what `rich` prints: the outcome, verdict counts, the worst files, the strongest coefficients or loadings."""
+    tables: list[RenderableType] = [Text(data.title, style="bold"), Text(data.outcome), _verdicts(data)]
+    tables.extend(table for table in (_distrusted(data, most_rows), _missing(data, most_rows)) if table is not None)
+    if data.components is not None:
+        tables.append(_loadings(data.components, data.features, most_rows))
+    if data.coefficients is not None:
+        tables.append(_coefficients(data.coefficients, data.features, most_rows))
+    return tables
+
+
+def _table(title: str, names: list[str], numbers: list[str], *, caption: str | None = None) -> Table:
+    # Text, not str: in a str, rich would take "[red]" in a file name for markup.
+    table = Table(
+        title=Text(title), caption=None if caption is None else Text(caption), box=box.SIMPLE, title_justify="left"
+    )
+    for name in names:
+        table.add_column(Text(name), overflow="fold")
+    for name in numbers:
+        table.add_column(Text(name), justify="right")
+    return table
+
+
+def _verdicts(data: ReportData) -> Table:
+    table = _table("Batches", ["verdict"], ["batches", "share"])
+    counts = verdict_counts(data)
+    total = max(1, sum(counts.values()))
+    for verdict in VERDICTS:
+        if counts[verdict]:
+            label = Text(verdict, style=_STYLES[verdict])
+            table.add_row(label, show_count(counts[verdict]), show_share(counts[verdict] / total))
+    return table
+
+
+def _distrusted(data: ReportData, most_rows: int) -> Table | None:
+    """Give the worst files or, where there are none, the worst batches."""
+    files = files_of(data.batches)
+    if files:
+        title = "Files not to trust"
+        found: list[tuple[str, str, str, float]] = [
+            (file.path, file.verdict, file.reason, file.distance) for file in files if file.verdict != "kept"
+        ]
+    else:
+        title = "Batches not to trust"
+        bad = [record for record in data.batches if record.verdict != "kept"]
+        bad.sort(key=lambda record: math.inf if math.isnan(record.distance) else record.distance, reverse=True)
+        found = [(record.label, record.verdict, record.reason, record.distance) for record in bad]
+    if not found:
+        return None
+    left = len(found) - most_rows
+    table = _table(
+        title, ["file" if files else "batch", "verdict", "reason"], ["distance"],
+        caption=f"and {show_count(left)} more" if left > 0 else None,
+    )  # fmt: skip
+    for name, verdict, reason, distance in found[:most_rows]:
+        table.add_row(Text(name), Text(verdict, style=_STYLES[verdict]), Text(reason), show_number(distance))
+    return table
+
+
+def _missing(data: ReportData, most_rows: int) -> Table | None:
+    found = sorted(((count, name) for name, count in data.missing.items() if count), reverse=True)
+    if not found:
+        return None
+    table = _table("Missing cells", ["column"], ["cells"])
+    for count, name in found[:most_rows]:
+        table.add_row(Text(name), show_count(count))
+    return table
+
+
+def _loadings(found: Components, features: tuple[str, ...], most_rows: int) -> Table:
+    shown = found.components[:_MOST_COMPONENTS]
+    table = _table("Strongest loadings", ["column"], [f"PC {place + 1}" for place in range(len(shown))])
+    for column in np.argsort(-np.abs(shown).max(axis=0), kind="stable")[:most_rows]:
+        table.add_row(Text(features[column]), *(f"{value:.3f}" for value in shown[:, column]))
+    table.add_section()
+    table.add_row("share of variance", *(show_share(float(share)) for share in found.ratio[: len(shown)]), style="dim")
+    return table
+
+
+def _coefficients(found: Coefficients, features: tuple[str, ...], most_rows: int) -> Table:
+    several = len(found.targets) > 1
+    table = _table(
+        "Strongest coefficients", ["column", *(["output"] if several else [])], ["coefficient", "95% from", "to"]
+    )
+    for place in strongest(found, most_rows):
+        output, column = place
+        names = [Text(features[column]), *([Text(found.targets[output])] if several else [])]
+        table.add_row(*names, *(show_number(float(part[place])) for part in (found.coef, found.low, found.high)))
+    return table

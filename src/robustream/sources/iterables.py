@@ -1,0 +1,94 @@
+"""Batches from anything that Python can loop over: arrays, pairs of arrays, data frames, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from typing import Any
+
+from robustream.batch import Batch
+from robustream.errors import InvalidInputError
+from robustream.sources.base import Source
+from robustream.sources.checking import check_count
+
+__all__ = ["IterableSource"]
+
+
+class IterableSource(Source):
+    """The items of an iterable, each of them a batch.
+
+    An item is an array X, a pair (X, y), a pandas or pyarrow table, or a `Batch`. Rows of one item are judged together.
+    The first usable item decides the columns; an item that does not have them is a failed batch. What the iterable
+    itself raises is passed on.
+
+    Parameters
+    ----------
+    items : an iterable, or a function without arguments that returns an iterator. A list or a function can be
+        read again; an iterator only once.
+    target, columns, exclude, missing, text_target : as for `Tables`; all but `missing` are for tables only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = IterableSource(lambda: (np.full((3, 2), float(k)) for k in range(2)))
+    >>> [(batch.label, batch.X.shape) for batch in source]
+    [('item 0', (3, 2)), ('item 1', (3, 2))]
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Any] | Callable[[], Iterable[Any]],
+        *,
+        target: str | Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        exclude: str | Sequence[str] = (),
+        missing: str = "skip",
+        text_target: bool = False,
+    ) -> None:
+        if not callable(items) and not isinstance(items, Iterable):
+            raise InvalidInputError(
+                f"items must be an iterable of batches or a function that returns one; {type(items).__name__} came."
+            )
+        self._items = items
+        self._used = False
+        self._options: dict[str, Any] = {
+            "target": target,
+            "columns": columns,
+            "exclude": exclude,
+            "missing": missing,
+            "text_target": text_target,
+        }
+
+    @property
+    def count(self) -> int | None:
+        """Give the number of batches if the iterable has a length."""
+        return len(self._items) if isinstance(self._items, Sized) else None
+
+    def batches(self, start: int = 0) -> Iterator[Batch]:
+        start = check_count("start", start, least=0)
+        return self._read(self._open(), start)
+
+    def partitions(self) -> None:
+        """Give None: only this process has the items."""
+
+    def _open(self) -> Iterator[Any]:
+        items = iter(self._items() if callable(self._items) else self._items)
+        if items is self._items:
+            if self._used:
+                raise InvalidInputError(
+                    "This iterator has been read already and cannot start again; "
+                    "give a function that returns a new iterator, such as lambda: read_batches()."
+                )
+            self._used = True
+        return items
+
+    def _read(self, items: Iterator[Any], start: int) -> Iterator[Batch]:
+        # pyarrow is loaded when the first item is asked for, not with the package.
+        from robustream.sources.tables.frames import FrameReader
+
+        reader = FrameReader(**self._options)
+        for index, item in enumerate(items):
+            if index >= start:
+                yield reader.batch(index, item)
+            elif reader.selection is None:
+                # The first usable item decides the columns, wherever the reading starts.
+                reader.batch(index, item)

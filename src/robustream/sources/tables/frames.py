@@ -1,0 +1,98 @@
+"""Items of an iterable (arrays, pairs, data frames) as batches, by the rules that hold for files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from robustream.batch import Batch
+from robustream.errors import InvalidInputError
+from robustream.sources.checking import check_choice
+from robustream.sources.tables.conversion import Rows, Selection, rows_of_table
+from robustream.sources.tables.described import ArrowColumns
+from robustream.sources.tables.npy_files import numbered
+from robustream.sources.tables.reasons import UnusableError, explain
+from robustream.sources.tables.schema import choose_columns, why_unfit
+from robustream.sources.tables.screening import MISSING, batch_of_rows
+
+__all__ = ["FrameReader"]
+
+
+class FrameReader:
+    """Makes batches of items; the first usable one decides the columns. See `IterableSource` for the parameters."""
+
+    def __init__(self, *, missing: str, **options: Any) -> None:
+        check_choice("missing", missing, MISSING)
+        self._missing = missing
+        self._options = options
+        self.selection: Selection | None = None
+
+    def batch(self, index: int, item: Any) -> Batch:
+        """Give the batch of an item, whatever is wrong with it."""
+        if isinstance(item, Batch):
+            return item._replace(index=index)
+        label = f"item {index}"
+        try:
+            table = _as_table(item)
+            rows, selection = self._from_arrays(item) if table is None else self._from_table(table)
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            return Batch.unreadable(index, label, explain(error))
+        return batch_of_rows(index, label, rows, selection)
+
+    def _from_table(self, table: pa.Table) -> tuple[Rows, Selection]:
+        described = ArrowColumns.of(table.schema)
+        if self.selection is None:
+            self.selection = choose_columns([described], missing=self._missing, **self._options)
+        if reason := why_unfit(described, self.selection):
+            raise UnusableError(reason)
+        return rows_of_table(table, self.selection), self.selection
+
+    def _from_arrays(self, item: Any) -> tuple[Rows, Selection]:
+        if any(self._options[name] for name in ("target", "columns", "exclude")):
+            raise InvalidInputError(
+                f"target, columns and exclude name columns of tables; an item of type {type(item).__name__} came."
+            )
+        X, y = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+        X, y = _numbers(X), None if y is None else np.asarray(y)
+        if X.ndim != 2 or (y is not None and (y.ndim not in (1, 2) or len(y) != len(X))):
+            shapes = X.shape if y is None else (X.shape, y.shape)
+            raise UnusableError(f"X must be rows x columns, and y must have as many rows; arrays of {shapes} came")
+        selection = _selection_of(X, y, self._missing)
+        if self.selection is None:
+            self.selection = selection
+        if (selection.features, selection.targets) != (self.selection.features, self.selection.targets):
+            raise UnusableError(
+                f"it has {len(selection.features)} columns and {len(selection.targets)} targets where "
+                f"{len(self.selection.features)} and {len(self.selection.targets)} are needed"
+            )
+        return (X, y), selection
+
+
+def _as_table(item: Any) -> pa.Table | None:
+    if isinstance(item, pa.Table):
+        return item
+    if isinstance(item, pa.RecordBatch):
+        return pa.Table.from_batches([item])
+    if type(item).__module__.partition(".")[0] == "pandas" and hasattr(item, "columns"):
+        return pa.Table.from_pandas(item, preserve_index=False)
+    # Polars, DuckDB and others speak Arrow's own interface.
+    return pa.table(item) if hasattr(item, "__arrow_c_stream__") else None
+
+
+def _numbers(values: Any) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise UnusableError(f"X must hold numbers; an array of {array.dtype} came")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _selection_of(X: NDArray[Any], y: NDArray[Any] | None, missing: str) -> Selection:
+    targets = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
+    names = tuple(f"y{place}" for place in range(targets))
+    single = y is not None and y.ndim == 1
+    return Selection(tuple(numbered(X.shape[1])), names, single, X.dtype, "as given", missing)

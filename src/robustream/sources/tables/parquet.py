@@ -1,0 +1,72 @@
+"""Parquet files: all is known from the footer; only the columns that are needed are read, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from robustream.sources.tables.base import Outcome, Pieces, TableFile
+from robustream.sources.tables.conversion import Selection, rows_of_table
+from robustream.sources.tables.described import ArrowColumns
+from robustream.sources.tables.groups import GroupedPieces, regroup
+from robustream.sources.tables.reasons import UnusableError, some_names
+
+__all__ = ["ParquetFile", "ParquetPieces", "look_at_parquet"]
+
+# Columns are read through windows of so many bytes all together. Without them a whole row group would be held, which is
+# as large as its writer liked.
+_WINDOWS = 1 << 25
+_LEAST_WINDOW, _MOST_WINDOW = 1 << 14, 1 << 20
+
+
+@dataclass(frozen=True)
+class ParquetFile(TableFile):
+    """A Parquet file as its footer describes it."""
+
+    path: str
+    size: int
+    columns: Mapping[str, str]
+    doubled: frozenset[str]
+    groups: tuple[int, ...]
+    certain: bool = True
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
+
+    def pieces(self, rows_per_batch: int) -> Pieces:
+        return ParquetPieces(self.path, self.groups, rows_per_batch)
+
+
+def look_at_parquet(path: str, size: int) -> ParquetFile:
+    """Read the footer of a file."""
+    with pq.ParquetFile(path) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+        groups = tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups))
+        described = ArrowColumns.of(schema)
+    return ParquetFile(path, size, described.columns, described.doubled, groups)
+
+
+@dataclass(frozen=True)
+class ParquetPieces(GroupedPieces):
+    """Batches of a Parquet file."""
+
+    @property
+    def format(self) -> str:
+        return "Parquet"
+
+    def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
+        groups, skip, sizes = self.covering(start, stop)
+        window = min(_MOST_WINDOW, max(_LEAST_WINDOW, _WINDOWS // len(selection.names)))
+        with pq.ParquetFile(self.path, buffer_size=window, pre_buffer=False) as file:
+            metadata = file.metadata
+            if tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)) != self.groups:
+                raise UnusableError("the file has changed since it was first looked at")
+            absent = [name for name in selection.names if file.schema_arrow.get_field_index(name) < 0]
+            if absent:
+                raise UnusableError(f"it has no column {some_names(absent)}")
+            batches = file.iter_batches(max(sizes), row_groups=groups, columns=list(selection.names))
+            for table in regroup(batches, skip, sizes):
+                yield rows_of_table(table, selection)

@@ -1,0 +1,125 @@
+"""A run that goes on from a checkpoint ends with the same bits as one that was never interrupted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robustream as rs
+from robustream.batch import Batch, Estimate
+from robustream.errors import DamagedFileError
+from robustream.persistence import Checkpoint, read_checkpoint, settings_of, why_not, write_checkpoint
+from robustream.persistence.columns import decode_estimates, encode_estimates
+from robustream.persistence.streams import decode_stream, encode_stream
+from robustream.runs.ledger import Ledger
+from robustream.runs.online import Plan, begin, feed, settle
+from robustream.storage import container
+from robustream.testing import discover_learners
+
+
+def assert_same_bits(first, second, where="run"):
+    """Compare named tuples of arrays to the last bit, the order in memory included."""
+    assert type(first) is type(second), where
+    if isinstance(first, np.ndarray):
+        assert first.dtype == second.dtype, where
+        assert first.shape == second.shape, where
+        assert first.flags.f_contiguous == second.flags.f_contiguous, where
+        assert first.tolist() == second.tolist() if first.dtype.kind in "UO" else first.tobytes() == second.tobytes()
+    elif isinstance(first, tuple):
+        assert len(first) == len(second), where
+        for place, (one, other) in enumerate(zip(first, second, strict=True)):
+            assert_same_bits(one, other, f"{where}.{getattr(first, '_fields', range(10**6))[place]}")
+    else:
+        assert first == second or (first != first and second != second), where
+
+
+def through_bytes(stream, plan):
+    packed = container.pack(encode_stream(stream), "stream")
+    return decode_stream(container.unpack(packed, "stream"), plan)
+
+
+@pytest.mark.parametrize("aggregator", [*rs.aggregators.AGGREGATORS, "small budget"])
+@pytest.mark.parametrize("example", list(discover_learners()), ids=lambda example: example.name)
+def test_every_run_goes_on_alike(example, aggregator):
+    made = (
+        rs.aggregators.Filtered(budget=3) if aggregator == "small budget" else rs.aggregators.AGGREGATORS[aggregator]()
+    )
+    plan = Plan(example.learner, made, half_life=None if aggregator == "online-median" else 4.0, seed=5)
+    rng = np.random.default_rng(0)
+    batches: list[Batch] = [example.make_batch(rows, rng) for rows in (80, 90, 7, 80, 60, 5, 80, 100)]
+    columns = batches[0].X.shape[1]
+    outputs = 0 if batches[0].y is None else (1 if batches[0].y.ndim == 1 else batches[0].y.shape[1])
+    straight = interrupted = begin(plan, columns, outputs)
+    for batch in batches:
+        straight = feed(plan, straight, batch.X, batch.y)
+        interrupted = feed(plan, through_bytes(interrupted, plan), batch.X, batch.y)
+    assert_same_bits(straight, interrupted)
+    assert_same_bits(settle(plan, straight), settle(plan, interrupted))
+
+
+@pytest.fixture
+def run():
+    rng = np.random.default_rng(0)
+    model = rs.OutlierRobustPCA(2, n_jobs=1)
+    for _ in range(6):
+        model.partial_fit(rng.normal(size=(60, 4)))
+    return model
+
+
+def checkpoint_of(model, **others):
+    stream = model._snapshot.stream
+    history = {"radius": [0.5, 0.25], "missing": np.array([1, 2])}
+    entries = {"fingerprint": "abc", "position": stream.next_index, "history": history} | others
+    return Checkpoint(stream, settings_of(model), **entries)
+
+
+def test_a_checkpoint_comes_back(run, tmp_path):
+    path = tmp_path / "run.safetensors"
+    before = checkpoint_of(run)
+    write_checkpoint(path, before)
+    after = read_checkpoint(path)
+    assert_same_bits(before.stream, after.stream)
+    assert after.position == 6
+    assert after.history["radius"] == [0.5, 0.25]
+    assert why_not(after, settings_of(run), "abc") is None
+
+
+def test_failed_batches_and_notes_come_back(run):
+    estimates = run._snapshot.stream.state.estimates
+    noted = tuple(estimate._replace(stats={"missing: a": 3.0, "b": float(k)}) for k, estimate in enumerate(estimates))
+    noted = (*noted[:3], noted[3]._replace(stats={}), *noted[4:])
+    assert_same_bits(decode_estimates(encode_estimates(noted)), noted)
+    ledger = Ledger().enter(Estimate(0, "a.csv#0-9", 10, None, "no rows"), False, "no rows")
+    stream = run._snapshot.stream._replace(ledger=ledger)
+    assert_same_bits(through_bytes(stream, run._snapshot.plan), stream)
+
+
+def test_equal_parts_are_stacked(run):
+    tensors = container.pack(encode_stream(run._snapshot.stream), "stream")
+    assert tensors.count(b'"dtype"') < 20
+
+
+def test_reasons_not_to_go_on(run):
+    checkpoint, settings = checkpoint_of(run), settings_of(run)
+    assert "other data" in why_not(checkpoint, settings, "other")
+    assert "other data" in why_not(checkpoint, settings, None)
+    rng = np.random.default_rng(0)
+    other = rs.OutlierRobustPCA(3, learner=rs.learners.Trimmed(trim=0.2)).partial_fit(rng.normal(size=(60, 4)))
+    reason = why_not(checkpoint, settings_of(other), "abc")
+    assert "n_components was 2 and is now 3" in reason
+    assert "learner was 'refined'" in reason
+    wider = rs.OutlierRobustPCA(2).partial_fit(rng.normal(size=(80, 5)))
+    assert "columns was 4 and is now 5" in why_not(checkpoint, settings_of(wider), "abc")
+    assert "missing" in why_not(checkpoint, settings | {"options": {"missing": "error"}}, "abc")
+
+
+def test_how_fast_it_goes_is_no_reason(run):
+    quicker = rs.OutlierRobustPCA(2, n_jobs=2).partial_fit(np.random.default_rng(0).normal(size=(60, 4)))
+    assert why_not(checkpoint_of(run), settings_of(quicker), "abc") is None
+
+
+def test_a_model_is_no_checkpoint(run, tmp_path):
+    path = tmp_path / "model.safetensors"
+    rs.persistence.save(run, path)
+    with pytest.raises(DamagedFileError, match="holds a model, not a checkpoint"):
+        read_checkpoint(path)
