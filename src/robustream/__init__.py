@@ -1,7 +1,7 @@
 """Robust PCA and linear regression over streams in which many rows, and whole batches, may be garbage."""
 
 from robustream import aggregators, errors, learners, sources
-from robustream._version import __version__
+from robustream._version import __version__ as __version__
 from robustream.batch import BatchRecord
 from robustream.estimators import (
     OutlierRobust,

@@ -1,4 +1,4 @@
-"""The command line: `robustream demo` and `robustream bench`.
+"""The command line.
 
 A command's own work is imported when the command runs, so that help and errors in options come without delay.
 """
@@ -9,18 +9,23 @@ from typing import Annotated
 
 import typer
 
+from robustream.cli.applying import predict, score, transform
 from robustream.cli.bench import bench
 from robustream.cli.demo import demo
+from robustream.cli.fit import fit
+from robustream.cli.looking import inspect, report
 
 __all__ = ["main"]
 
 main = typer.Typer(
     help="Robust PCA and linear regression over streams in which whole batches may be garbage.",
-    epilog="Example: robustream demo --bad 0.3",
+    epilog="Example: robustream fit pca 'data/*.parquet' --components 5 --out model.safetensors --report report.html",
     no_args_is_help=True,
-    add_completion=False,
     # A traceback with the values of all variables would print whole arrays.
     pretty_exceptions_show_locals=False,
+    # Plain help is half as long as boxed help: each page fits a screen.
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
 
 
@@ -41,5 +46,11 @@ def _options(
     """Robust PCA and linear regression over streams in which whole batches may be garbage."""
 
 
+main.add_typer(fit, name="fit")
+main.command(epilog="Example: robustream score model.safetensors new/*.parquet --out scored.parquet")(score)
+main.command(epilog="Example: robustream predict model.safetensors new/ --out predicted.csv")(predict)
+main.command(epilog="Example: robustream transform model.safetensors new/ --out coordinates.parquet")(transform)
+main.command(epilog="Example: robustream inspect model.safetensors")(inspect)
+main.command(epilog="Example: robustream report model.safetensors --out report.html")(report)
 main.command(epilog="Example: robustream demo --batches 50 --bad 0.3 --json result.json")(demo)
 main.add_typer(bench, name="bench")

@@ -1,0 +1,51 @@
+"""Exit codes, and errors as messages on standard error: people and scripts both can tell what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import typer
+
+__all__ = ["ExitCode", "errors_as_exits", "fail"]
+
+
+class ExitCode(IntEnum):
+    """What a command ended with; 2 is a wrong option and 1 an error nobody thought of."""
+
+    OK = 0
+    BAD_INPUT = 3
+    BELOW_QUORUM = 4
+    STOPPED_AT_FAILURE = 5
+    BAD_FILE = 6
+    CANNOT_WRITE = 7
+    INCOMPLETE = 8
+    INTERRUPTED = 130
+
+
+def fail(message: str, code: ExitCode) -> typer.Exit:
+    """Print a message on standard error and give the exit to raise."""
+    typer.secho(f"Error: {message}", err=True, fg=typer.colors.RED)
+    return typer.Exit(int(code))
+
+
+@contextmanager
+def errors_as_exits() -> Iterator[None]:
+    """Turn the errors that robustream raises on purpose into a message and an exit code."""
+    from robustream import errors
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise fail("interrupted", ExitCode.INTERRUPTED) from None
+    except errors.BelowQuorumError as error:
+        raise fail(str(error), ExitCode.BELOW_QUORUM) from error
+    except errors.FailedBatchError as error:
+        raise fail(f"stopped at the first batch that failed: {error}", ExitCode.STOPPED_AT_FAILURE) from error
+    except (errors.DamagedFileError, errors.NewerFormatError, errors.CheckpointError) as error:
+        raise fail(str(error), ExitCode.BAD_FILE) from error
+    except errors.StorageError as error:
+        raise fail(str(error), ExitCode.CANNOT_WRITE) from error
+    except (errors.RobustreamError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise fail(str(error), ExitCode.BAD_INPUT) from error
