@@ -28,11 +28,16 @@ class Batch(NamedTuple):
     y: NDArray[Any] | None = None
     failure: str | None = None  # why the rows could not be had; X is empty then
     stats: Mapping[str, float] = {}  # what a source noticed on the way, such as rows dropped for missing cells
+    kept: NDArray[np.bool_] | None = None  # which of the rows that came are in X, where some were dropped
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return int(self.X.shape[0])
+
+    def place_of(self, row: int) -> int:
+        """Give the place that a row of X had among all rows that came."""
+        return row if self.kept is None else int(np.flatnonzero(self.kept)[row])
 
     @classmethod
     def unreadable(cls, index: int, label: str, reason: str, stats: Mapping[str, float] | None = None) -> Batch:

@@ -33,7 +33,11 @@ class NotEnoughRowsError(RobustreamError, NotFittedError):
 
 
 class BelowQuorumError(RobustreamError, RuntimeError):
-    """Too few usable estimates to trust any aggregate of them."""
+    """Too few usable estimates to trust any aggregate of them; `partial` holds what there is, for a second try."""
+
+    def __init__(self, message: str, partial: object = None) -> None:
+        super().__init__(message)
+        self.partial = partial
 
 
 class UnsupportedEstimatorError(RobustreamError, TypeError):

@@ -35,7 +35,7 @@ def assert_same_bits(first, second, where="run"):
 
 def through_bytes(stream, plan):
     packed = container.pack(encode_stream(stream), "stream")
-    return decode_stream(container.unpack(packed, "stream"), plan)
+    return decode_stream(container.unpack(packed, "stream"), plan, stream.columns, stream.outputs)
 
 
 @pytest.mark.parametrize("aggregator", [*rs.aggregators.AGGREGATORS, "small budget"])
@@ -110,7 +110,11 @@ def test_reasons_not_to_go_on(run):
     assert "learner was 'refined'" in reason
     wider = rs.OutlierRobustPCA(2).partial_fit(rng.normal(size=(80, 5)))
     assert "columns was 4 and is now 5" in why_not(checkpoint, settings_of(wider), "abc")
-    assert "missing" in why_not(checkpoint, settings | {"options": {"missing": "error"}}, "abc")
+    reading = {"reading": {"missing": "error", "columns": ["a", "b", "c", "d"]}}
+    assert "missing was None and is now 'error'" in why_not(checkpoint, settings | reading, "abc")
+    both = checkpoint._replace(settings=settings | reading)
+    assert why_not(both, settings | reading, "abc") is None
+    assert "columns was 4 and is now 5" in why_not(both, settings_of(wider) | reading, "abc")
 
 
 def test_how_fast_it_goes_is_no_reason(run):

@@ -35,7 +35,7 @@ def test_a_model(model, tmp_path):
     assert facts.answer["components_"] == (1, 3)
     assert facts.versions["robustream"] == rs.__version__
     assert facts.versions["numpy"] == np.__version__
-    assert facts.made.startswith("20")
+    assert facts.written.startswith("20")
     assert facts.size == path.stat().st_size
 
 
@@ -57,6 +57,23 @@ def test_a_classifier_and_a_model_of_one_table(tmp_path):
     facts = describe(path)
     assert facts.estimator == "TrimmedPCA"
     assert facts.rows_seen is None
+
+
+def test_rows_that_only_wait(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save(rs.OutlierRobustPCA(2).partial_fit(np.eye(4)[:2]), path)
+    facts = describe(path)
+    assert (facts.rows_waiting, facts.batches_seen, facts.answer) == (2, 0, {})
+
+
+@pytest.mark.parametrize("entry", ["made", "answer", "settings", "run"])
+def test_crafted_facts(model, entry, tmp_path):
+    path = tmp_path / "model.safetensors"
+    save(model, path)
+    tree = container.read(path, "model")
+    container.write(path, tree | {entry: "text"}, "model")
+    with pytest.raises(DamagedFileError, match=r"model\.safetensors cannot be used"):
+        describe(path)
 
 
 def test_something_else(tmp_path):

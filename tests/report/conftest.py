@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import time
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import robustream as rs
 from robustream.batch import Batch
 from robustream.estimators._layout import Layout
-from robustream.report import collect
+from robustream.report import collect, write_report
 from robustream.runs.online import absorb
 from robustream.runs.workers import estimate_in_order
 
@@ -67,25 +71,31 @@ def drive(model, target, answer):
     return [[batches, float(np.linalg.norm(value - last) / size), rows] for batches, value, rows in seen[:-1]]
 
 
-def extra(history, **more):
-    rng = np.random.default_rng(1)
-    worst = [
-        [f"{file_name(number)}#0-{ROWS - 1}", int(row), float(score)]
-        for number, row, score in zip(
-            rng.permutation([0, 1, 3, 4, 7, 8, 10, 11, 14, 15]),
-            rng.integers(0, 300, 10),
-            np.geomspace(80, 4, 10),
-            strict=True,
-        )
-    ]
-    return {
+def worst_rows(model, target, most=10):
+    """Give the rows of the good files that fit worst."""
+    found = []
+    for batch in weather(target):
+        path, _, place = batch.label.partition("#")
+        if batch.failure is None and int(path[-10:-8]) not in WRONG:
+            X = pd.DataFrame(batch.X, columns=NAMES)
+            scores = model.outlier_scores(X, batch.y) if target else model.outlier_scores(X)
+            first = int(place.partition("-")[0])
+            found += [[batch.label, first + int(row), float(scores[row])] for row in np.argsort(-scores)[:most]]
+    return sorted(found, key=lambda row: -row[2])[:most]
+
+
+def make_report(model, target, answer, **more):
+    started = time.perf_counter()
+    history = drive(model, target, answer)
+    total = time.perf_counter() - started
+    extra = {
         "history": history,
-        "worst_rows": worst,
+        "worst_rows": worst_rows(model, target),
         "missing": {"humidity": 412, "ozone": 96, "pollen": 3, "rainfall": 0},
         "settings": {"source": "data/*.parquet", "missing": "skip", "tolerance": 0.01},
-        "timings": {"read": 0.8, "learn": 2.9, "aggregate": 0.4, "total": 3.2},
-        **more,
+        "timings": {"total": total},
     }
+    return collect(model, extra | more)
 
 
 @pytest.fixture(scope="session")
@@ -95,13 +105,52 @@ def bad_files():
 
 @pytest.fixture(scope="session")
 def pca_data():
-    model = rs.OutlierRobustPCA(4)
-    history = drive(model, False, lambda fitted: fitted.components_.T @ fitted.components_)
-    return collect(model, extra(history, title="Principal components of data/*.parquet"))
+    def answer(fitted):
+        return fitted.components_.T @ fitted.components_
+
+    return make_report(rs.OutlierRobustPCA(4), False, answer, title="Principal components of data/*.parquet")
 
 
 @pytest.fixture(scope="session")
 def regression_data():
-    model = rs.OutlierRobustRegressor()
-    history = drive(model, True, lambda fitted: fitted.coef_)
-    return collect(model, extra(history, title="Regression of price on 12 columns", targets=["price"]))
+    def answer(fitted):
+        return fitted.coef_
+
+    title = "Regression of price on 12 columns"
+    return make_report(rs.OutlierRobustRegressor(), True, answer, title=title, targets=["price"])
+
+
+@pytest.fixture(scope="session")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    with pytest.importorskip("playwright.sync_api").sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Open reports; at the end nothing may have gone wrong in them, and nothing may have been asked for."""
+    troubles, requests, contexts = [], [], []
+
+    def open_report(data, viewport=None, **options):
+        path = tmp_path / "report.html"
+        write_report(data, path)
+        context = browser.new_context(viewport=viewport or {"width": 1280, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: troubles.append(dialog.message))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert troubles == []
+    assert {url for url in requests if not url.startswith("data:")} == {(tmp_path / "report.html").as_uri()}

@@ -74,7 +74,11 @@ def test_other_objects_are_refused():
 
 
 def test_the_data_can_be_stored_and_gives_the_same_page(pca_data, regression_data):
-    for data in (pca_data, regression_data, pca_data._replace(batches=(), worst_rows=(), convergence=())):
+    found = regression_data.coefficients
+    doubled = [np.repeat(table, 2, axis=0) for table in found[:-1]]
+    two_outputs = regression_data._replace(coefficients=type(found)(*doubled, targets=("price", "cost")))
+    empty = pca_data._replace(batches=(), worst_rows=(), convergence=())
+    for data in (pca_data, regression_data, two_outputs, empty):
         again = from_tree(unpack(pack(to_tree(data), "report"), "report"))
         assert render_html(again) == render_html(data)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -138,7 +139,7 @@ def test_lines_between_borders_are_those_that_begin_there(lines, ending, last, p
     found = list(lines_between(stream, borders)) if len(borders) > 1 else []
     expected = [
         b"".join(line for line, begin in zip(every, begins, strict=False) if first <= begin < stop)
-        for first, stop in zip(borders, borders[1:], strict=False)
+        for first, stop in pairwise(borders)
     ]
     assert found == expected
 
@@ -184,7 +185,9 @@ def test_lines_in_groups_are_all_lines(data, step, size):
     groups = list(lines_in_groups(chunks, size))
     lines = [line for line in data.split(b"\n") if line and line != b"\r"]
     assert [line for group, _ in groups for line in group.split(b"\n")] == lines
-    assert [number for _, number in groups] == [len(lines[place : place + size]) for place in range(0, len(lines), size)]
+    assert [number for _, number in groups] == [
+        len(lines[place : place + size]) for place in range(0, len(lines), size)
+    ]
 
 
 def test_partitions_begin_at_row_groups_and_are_not_tiny(tmp_path):
@@ -210,3 +213,8 @@ def test_float32_stays_and_others_widen(tmp_path):
     assert dtype_of(a=narrow, b=half) == np.float32
     assert dtype_of(a=narrow, b=np.zeros(3)) == np.float64
     assert dtype_of(a=narrow, b=np.zeros(3, int)) == np.float64
+    # One file of another width among many does not change the type of all.
+    for place, columns in enumerate([{"a": narrow}, {"a": narrow}, {"a": np.zeros(3)}]):
+        pa_parquet.write_table(pa.table(columns), tmp_path / f"{place}.parquet")
+    (tmp_path / "a.parquet").unlink()
+    assert Tables(tmp_path).dtype == np.float32

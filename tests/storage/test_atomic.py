@@ -123,6 +123,18 @@ def test_a_link_stays_a_link(tmp_path):
     assert container.read(target, "example") == {"round": 2}
 
 
+def test_what_killed_writers_left_long_ago_is_removed(tmp_path):
+    path = tmp_path / "state.safetensors"
+    old, young = tmp_path / ".state.safetensors.aaaa.part", tmp_path / ".state.safetensors.bbbb.part"
+    foreign = tmp_path / ".other.safetensors.cccc.part"
+    for left in (old, young, foreign):
+        left.write_bytes(b"half")
+    for left in (old, foreign):
+        os.utime(left, (0, 0))
+    container.write(path, {"round": 1}, "example")
+    assert sorted(os.listdir(tmp_path)) == [foreign.name, young.name, path.name]
+
+
 def test_relative_paths_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     container.write(Path("state.safetensors"), {"round": 1}, "example")

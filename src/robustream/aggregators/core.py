@@ -15,7 +15,18 @@ from scipy.special import ndtr
 
 from robustream.spaces import Array
 
-__all__ = ["Core", "Mask", "Places", "effective_count", "find_core", "find_cut", "loosest_cut", "rows_of", "squared_lengths", "weighted_median"]
+__all__ = [
+    "Core",
+    "Mask",
+    "Places",
+    "effective_count",
+    "find_core",
+    "find_cut",
+    "loosest_cut",
+    "rows_of",
+    "squared_lengths",
+    "weighted_median",
+]
 
 Mask: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.intp]

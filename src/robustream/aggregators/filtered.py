@@ -8,12 +8,12 @@ had never been there, and for clean estimates it is simply the mean.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from robustream.aggregators.base import Assessment
+from robustream.aggregators.copies import count_copies_once
 from robustream.aggregators.core import Mask, Places
 from robustream.aggregators.held import Held, recency_weights
 from robustream.aggregators.judging import Judged, judge
@@ -41,8 +41,9 @@ class Filtered(Keeping):
     unequal quality are weighed by what their distances say, where that is plain from the estimates.
 
     Of one or two estimates the mean is taken; of three, one that lies 100 times farther off than the others is dropped;
-    where fewer than 20 may be one group or two, the geometric median is taken. Estimates that are repeated exactly
-    count fully, but are judged by the others.
+    where fewer than 20 may be one group or two, the geometric median is taken. Copies of an estimate, equal in every
+    number, count once together, unless most of all estimates are equal. Where estimates differ by their nature, in a
+    long tail without groups, none is dropped for it and the far ones count less.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class Filtered(Keeping):
 
 
 def _work_out(state: Held) -> Outcome:
-    weights = recency_weights(state)
+    weights = count_copies_once(state.estimates, recency_weights(state))
     count = len(weights)
     kept = np.ones(count, dtype=bool)
     judged: list[_Part | None] = []
@@ -120,7 +121,7 @@ def _work_out(state: Held) -> Outcome:
             settled.append(None)
             continue
         whole = [state.estimates[k].point or () for k in present]
-        verdict = judge(part, points, weights[present], kept[present], partial(state.space.weigh, place, whole))
+        verdict = judge(part, points, weights[present], kept[present], state.space.weigher(place, whole))
         if part.role == "passenger" and primary is not None:
             # Moments and the like belong to the answer: they count for as much as it does.
             factors = np.ones(count)

@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import Mask, Places, effective_count
+from robustream.aggregators.core import Mask, Places, effective_count, rows_of, squared_lengths
 from robustream.aggregators.repeats import once_each
-from robustream.aggregators.spectral import Reason, center_of, median_weights, quality_weights, sift
-from robustream.aggregators.core import rows_of, squared_lengths
+from robustream.aggregators.spectral import Reason, sift
+from robustream.aggregators.weighing import center_of
 from robustream.spaces import Array, Euclidean, LowRank, Part, Space, Subspace
 from robustream.spaces.factored import leading_directions
 
@@ -26,9 +26,9 @@ _NORMAL_MAD = 1.482602218505602
 _BLOCK = 4_000_000  # numbers worked on at a time, so that wide estimates need no further copies of themselves
 # Units need not be known better than to a tenth, and sorting is what a value of many estimates would cost most.
 _ROWS_FOR_SPREAD = 256
-FLOOR = 0.1
-FLOOR = 0.1
-FLOOR = 0.1
+_LEAST_SPREAD = 0.1
+_LEAST_SPREAD = 0.1
+_LEAST_SPREAD = 0.1
 _FARTHEST = 1e6  # spreads; squares of these and their sums fit single precision
 _SCALE_FACTOR = float(np.log(8.0))
 _SCALE_SPREADS = 12.0
@@ -69,11 +69,8 @@ def judge(part: Part, points: Sequence[Array], weights: Array, kept: Mask, weigh
             found = found._replace(reasons=first.reasons | found.reasons)
     coordinates, inner = rows_of(sifted.coordinates, found.kept), weights[found.kept]
     factors = np.ones(len(points))
-    if True:
-        factors[found.kept] = (median_weights if found.doubtful else quality_weights)(coordinates, inner)
-    distances = np.sqrt(
-        squared_lengths(sifted.coordinates - center_of(coordinates, inner * factors[found.kept]))
-    )
+    factors[found.kept] = found.weighing(coordinates, inner)
+    distances = np.sqrt(squared_lengths(sifted.coordinates - center_of(coordinates, inner * factors[found.kept])))
     typical = float(np.median(distances[found.kept]))
     relative = distances / typical if typical > 0 else np.where(distances > 0, np.inf, 0.0)
     reasons = {place: _words(part.name, reason) for place, reason in found.reasons.items()}
@@ -92,9 +89,7 @@ def _words(name: str, reason: Reason) -> str:
 class _Scaled:
     """Points in coordinates that can be compared: each Euclidean one in units of its spread among the kept."""
 
-    def __init__(
-        self, space: Space, points: Sequence[Array], weights: Array, kept: Mask, weigh: Weigh | None
-    ) -> None:
+    def __init__(self, space: Space, points: Sequence[Array], weights: Array, kept: Mask, weigh: Weigh | None) -> None:
         self.scalable = isinstance(space, Euclidean)
         if not self.scalable:
             self.coordinates = (
@@ -111,8 +106,8 @@ class _Scaled:
             block = slice(start, start + step)
             center[block], spread[block] = _center_and_spread(raw[rows, block])
         if weigh is not None:
-            # All in the same units, in which the noise of honest batches is equally large.
-            spread[:] = np.maximum(spread, FLOOR * np.sqrt(np.mean(np.square(spread))))
+            # All have the same unit, that of the predictions; none matters a hundred times more than the others.
+            spread = np.maximum(spread, _LEAST_SPREAD * np.sqrt(np.mean(np.square(spread))))
         self.coordinates = _in_spreads(raw, center, spread)
 
 

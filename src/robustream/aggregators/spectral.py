@@ -11,18 +11,37 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import Mask, effective_count, find_core, find_cut, rows_of, squared_lengths, weighted_median
+from robustream.aggregators.core import (
+    Mask,
+    effective_count,
+    find_core,
+    find_cut,
+    rows_of,
+    squared_lengths,
+    weighted_median,
+)
 from robustream.aggregators.mixture import APART, FEW, find_split
 from robustream.aggregators.quality import Quality, effective_dimensions, fit_quality
 from robustream.aggregators.repeats import repeated_groups, too_far
+from robustream.aggregators.weighing import (
+    Weighing,
+    distances_to,
+    equal_weights,
+    median_weights,
+    quality_weights,
+    spatial_median,
+    tail_weights,
+)
 from robustream.spaces import Array
 
-__all__ = ["Reason", "Sifted", "center_of", "median_weights", "quality_weights", "sift"]
+__all__ = ["Reason", "Sifted", "sift"]
 
 # Beyond this many typical distances a point is no estimate of the same thing. Honest batches whose spread differs
 # by a factor of 5 stay below it; their weight falls with the square of the distance anyway.
 _WILD = 8.0
 _DIRECTIONS = 4
+# A tail that is longer than this is the nature of the points: honest batches differ by season, place or mix.
+_TAIL = 0.3
 _ROUNDS = 50
 
 
@@ -38,7 +57,7 @@ class Sifted(NamedTuple):
 
     kept: Mask
     reasons: dict[int, Reason]
-    doubtful: bool = False  # few points that may be two groups, or one
+    weighing: Weighing = quality_weights
 
 
 def sift(points: Array, weights: Array, kept: Mask) -> Sifted:
@@ -55,16 +74,16 @@ def sift(points: Array, weights: Array, kept: Mask) -> Sifted:
     center = spatial_median(rows_of(points, kept), weights[kept], norms[kept])
     _drop_wild(points, norms, weights, center, kept, reasons, total)
     once = _drop_repeated(points, norms, weights, kept, reasons, total)
-    doubtful = _drop_along_directions(points, once, center, kept, reasons)
+    weighing = _drop_along_directions(points, once, center, kept, reasons)
     if _drop_on_axes(points, once, kept, reasons):
-        doubtful = _drop_along_directions(points, once, center, kept, reasons)
-    return Sifted(kept, reasons, doubtful)
+        weighing = _drop_along_directions(points, once, center, kept, reasons)
+    return Sifted(kept, reasons, weighing)
 
 
 def _drop_along_directions(
     points: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason]
-) -> bool:
-    """Drop what stands apart along leading directions, until nothing does; tell whether doubt remains."""
+) -> Weighing:
+    """Drop what stands apart along leading directions, until nothing does; tell how to weigh the others."""
     total = float(weights.sum())
     points, center = _fewer_coordinates(points, center, kept)
     norms = squared_lengths(points)
@@ -74,81 +93,34 @@ def _drop_along_directions(
     for _ in range(_ROUNDS):
         center = spatial_median(rows_of(points, kept), weights[kept], norms[kept], center)
         view = _look(points, weights, center, kept, block, separation)
-        if view is None or not view.leaving.any():
-            return view is not None and view.doubtful
+        if view is None:
+            return equal_weights
+        if not view.leaving.any():
+            return view.weighing
         places = np.flatnonzero(kept)
         leaving = places[view.leaving]
-        if weights[places[~view.leaving]].sum() < 0.5 * total * (1 - 1e-9):
-            # No majority agrees. They differ by their nature: nobody is dropped who is not in a group of their own.
-            kept[tail] = True
-            for place in tail:
-                del reasons[place]
-            return True
-        kept[leaving] = False
         if not view.groups:
             tail += [int(place) for place in leaving]
+        if weights[tail].sum() > _TAIL * total or weights[places[~view.leaving]].sum() < 0.5 * total * (1 - 1e-9):
+            # They differ by their nature: nobody is dropped who is not in a group of their own.
+            kept[tail] = True
+            for place in tail:
+                reasons.pop(place, None)
+            return tail_weights
+        kept[leaving] = False
         reasons |= {
             int(place): Reason(True, float(amount))
             for place, amount in zip(leaving, view.deviations[view.leaving], strict=True)
         }
         # What is left after a cut is no normal sample: two groups in it must lie farther apart.
         block, separation = view.directions, 2.5
-    return False
-
-
-def spatial_median(points: Array, weights: Array, norms: Array, start: Array | None = None) -> Array:
-    """Give the geometric median to about a hundredth of the spread, by Weiszfeld's steps."""
-    shares = weights / weights.sum()
-    center = np.zeros(points.shape[1], points.dtype) if start is None else start
-    for _ in range(30):
-        distances = _distances(points, norms, center)
-        floor = 1e-3 * weighted_median(distances, weights)
-        pull = shares / np.maximum(distances, max(floor, 1e-30))
-        pull /= pull.sum()
-        moved = pull.astype(points.dtype) @ points
-        step = float(np.linalg.norm(moved - center))
-        center = moved
-        if step <= 0.01 * weighted_median(distances, weights) / np.sqrt(len(points)):
-            break
-    return np.asarray(center)
-
-
-def center_of(points: Array, weights: Array) -> Array:
-    """Give the weighted mean."""
-    return np.asarray((weights / weights.sum()).astype(points.dtype) @ points)
-
-
-def quality_weights(points: Array, weights: Array) -> Array:
-    """Give factors that weigh estimates of unequal spread as their distances from the centre say; 1 for clean ones."""
-    factors = np.ones(len(points))
-    for _ in range(3):
-        offsets = points - center_of(points, weights * factors)
-        squares = squared_lengths(offsets)
-        quality = fit_quality(squares, weights, effective_dimensions(offsets, squares, weights))
-        factors = 1 / quality.variances(squares)
-        if np.isinf(quality.degrees):
-            break
-    return factors
-
-
-def median_weights(points: Array, weights: Array) -> Array:
-    """Give factors with which the mean is the geometric median: the choice where few points leave doubt."""
-    norms = squared_lengths(points)
-    distances = _distances(points, norms, spatial_median(points, weights, norms))
-    # Nearer points must not count for more and more: one that happens to lie in the centre would decide alone.
-    return np.asarray(1 / np.maximum(distances, 0.3 * weighted_median(distances, weights) + 1e-30))
-
-
-def _distances(points: Array, norms: Array, center: Array) -> Array:
-    """Distances to a centre in the midst of points that are already centred, so that little cancels."""
-    along = (points @ center).astype(np.float64)
-    return np.sqrt(np.maximum(norms - 2 * along + float(np.dot(center, center)), 0.0))
+    return quality_weights
 
 
 def _drop_wild(
     points: Array, norms: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason], total: float
 ) -> None:
-    distances = _distances(points, norms, center)
+    distances = distances_to(points, norms, center)
     typical = weighted_median(distances[kept], weights[kept])
     count = effective_count(weights[kept])
     limit = _WILD * (1 + 100 / count**2) * typical
@@ -170,12 +142,12 @@ def _drop_repeated(
     if not groups or weights[others].sum() < 0.5 * total:
         return weights
     center = spatial_median(points[others], weights[others], norms[others])
-    distances = _distances(points, norms, center)
+    distances = distances_to(points, norms, center)
     typical = weighted_median(distances[others], weights[others])
     once = weights.copy()
     for group in groups:
         distance = float(distances[group[0]])
-        once[group] /= len(group)
+        once[group] *= min(1.0, float(weights[others].max() / weights[group].sum()))
         if too_far(distance, distances[others], weights[others]):
             kept[group] = False
             reasons |= {int(place): Reason(False, distance / typical if typical > 0 else np.inf) for place in group}
@@ -211,7 +183,7 @@ class _View(NamedTuple):
     leaving: Mask
     deviations: Array
     groups: bool  # whether those that leave are a group of their own
-    doubtful: bool
+    weighing: Weighing
     directions: Array
 
 
@@ -234,7 +206,13 @@ def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array
     for along in projections:
         split = find_split(along, inner, separation)
         if split is not None and split.certain:
-            return _View(split.minority, np.abs(along - split.center) / max(split.spread, smallest), True, False, directions)
+            return _View(
+                split.minority,
+                np.abs(along - split.center) / max(split.spread, smallest),
+                True,
+                quality_weights,
+                directions,
+            )
         doubtful |= split is not None
     deviations = np.zeros(len(inner))
     leaving = np.zeros(len(inner), dtype=bool)
@@ -248,7 +226,8 @@ def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array
             continue
         leaving |= far > cut
         deviations = np.maximum(deviations, far)
-    return _View(leaving, deviations, False, doubtful, directions)
+    alike = equal_weights if np.isinf(quality.degrees) else quality_weights
+    return _View(leaving, deviations, False, median_weights if doubtful else alike, directions)
 
 
 def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quality) -> Array:
@@ -278,10 +257,17 @@ def _sparing(leaving: Mask, deviations: Array, weights: Array, total: float) -> 
 
 
 def _leading(rows: Array, block: Array) -> Array:
-    """Give leading right singular directions, by subspace iteration from the last ones found."""
-    basis = np.linalg.qr(rows.T @ (rows @ block))[0]
-    for _ in range(6):
-        basis = np.linalg.qr(rows.T @ (rows @ basis))[0]
+    """Give leading right singular directions, by subspace iteration from the last ones found.
+
+    Always of all rows: those from which alone a direction was found would stand apart along it.
+    """
+    basis, before = block, 0.0
+    for _ in range(7):
+        basis, triangle = np.linalg.qr(rows.T @ (rows @ basis))
+        size = float(np.abs(np.diag(triangle)).sum())
+        if abs(size - before) < 0.03 * size:
+            break
+        before = size
     _, _, turned = linalg.svd(rows @ basis, full_matrices=False)
     return np.asarray(basis @ turned.T.astype(basis.dtype))
 

@@ -37,7 +37,7 @@ def facts_tables(facts: dict[str, Any], most: int | None) -> Iterator[Table]:
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "file", f"{facts['path']} ({facts['size']:,} bytes)"
+    yield "file", f"{facts['path']} ({facts['size']:,} bytes, written {facts['written']})"
     names = facts["column_names"]
     shown = "" if names is None else ": " + ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     yield "columns", f"{facts['columns']}{shown}"

@@ -79,6 +79,7 @@ class Engine(ABC):
         name : gives a task a name for people, where the engine can show one.
         """
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of everything that the engine started itself."""
 

@@ -13,19 +13,21 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
+
+import cloudpickle
 
 from robustream.engines.base import Engine, Result, TaskFunction, check_limits, describe_error, say_deaths
 from robustream.engines.dask_cluster import import_distributed, start_cluster
 from robustream.engines.remote_call import call_pickled, kill_worker
-from robustream.engines.wire import dump
 from robustream.errors import EngineError, InvalidInputError
 from robustream.kernels.threads import get_threads
 
-if TYPE_CHECKING:
-    from distributed import Client, Future
-
 __all__ = ["DaskEngine"]
+
+# Dask is optional, and mostly without types.
+Client: TypeAlias = Any
+Future: TypeAlias = Any
 
 # How often the number of workers is looked up while tasks run, in seconds.
 _LOOK_EVERY = 1.0
@@ -97,7 +99,7 @@ class DaskEngine(Engine):
     ) -> Iterator[Result]:
         """Yield the result of each task as it comes; `name` gives what Dask's dashboard shows."""
         check_limits(1, window, retries, timeout)
-        call = _Call(dump(fn), enumerate(tasks), window, retries, name or _numbered)
+        call = _Call(cloudpickle.dumps(fn), enumerate(tasks), window, retries, name or _numbered)
         return self._run(call, None if timeout is None else time.monotonic() + timeout)
 
     def close(self) -> None:
@@ -107,9 +109,7 @@ class DaskEngine(Engine):
     def _run(self, call: _Call, end: float | None) -> Iterator[Result]:
         distributed = import_distributed()
         left = None if end is None else max(0.0, end - time.monotonic())
-        arriving = distributed.as_completed(
-            loop=self._client.loop, with_results=True, raise_errors=False, timeout=left
-        )
+        arriving = distributed.as_completed(loop=self._client.loop, with_results=True, raise_errors=False, timeout=left)
         slots, looked = self.slots, time.monotonic()
         try:
             while True:
@@ -206,7 +206,7 @@ class _Call:
                 return
             self._pulled += 1
             try:
-                self._queue.append(_Job(index, self._name(task), dump(task)))
+                self._queue.append(_Job(index, self._name(task), cloudpickle.dumps(task)))
             # A pickler runs code of the task's own and may raise anything.
             except Exception as error:
                 self.results.append(Result(index, None, f"the task cannot be sent: {describe_error(error)}"))

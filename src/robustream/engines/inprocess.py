@@ -43,6 +43,9 @@ class InProcessEngine(Engine):
         check_limits(self.slots, window, retries, timeout)
         return _run(fn, tasks, None if timeout is None else time.monotonic() + timeout)
 
+    def close(self) -> None:
+        """Do nothing: nothing was started."""
+
 
 def _run(fn: TaskFunction, tasks: Iterable[Any], end: float | None) -> Iterator[Result]:
     for index, task in enumerate(tasks):

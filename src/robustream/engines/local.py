@@ -17,7 +17,8 @@ from typing import Any
 
 from robustream.engines.base import Engine, Result, TaskFunction, check_limits, describe_error, say_deaths
 from robustream.engines.process import WorkerProcess
-from robustream.engines.wire import dump, unpack_reply
+from robustream.engines.shared import Shelf, dump
+from robustream.engines.wire import unpack_reply
 from robustream.engines.worker import FUNCTION, TASK
 from robustream.errors import EngineError, InvalidInputError
 from robustream.kernels.threads import get_threads
@@ -79,7 +80,7 @@ class LocalEngine(Engine):
             raise InvalidInputError("this engine is busy with another call of imap: finish it, or close its iterator")
         self._calls += 1
         end = None if timeout is None else time.monotonic() + timeout
-        return self._run(_Call(self._calls, dump(fn), enumerate(tasks), window, retries, end))
+        return self._run(_Call(self._calls, fn, enumerate(tasks), window, retries, end))
 
     def close(self) -> None:
         """End all workers; the next call would start new ones."""
@@ -89,21 +90,25 @@ class LocalEngine(Engine):
         self._call = call
         try:
             while True:
-                call.pull(sum(worker.task is not None for worker in self._workers), self.slots)
+                call.pull(len(self._busy()), self.slots)
                 self._hand_out(call)
-                active = [worker for worker in self._workers if worker.task is not None or not worker.ready]
-                if call.queue or any(worker.task is not None for worker in active):
-                    self._listen(call, active)
+                unfinished = bool(call.queue or self._busy())
+                if unfinished:
+                    self._listen(call)
                 if call.results:
                     # While the caller is busy with this one, the workers go on with what they have.
                     yield call.results.popleft()
                     call.taken += 1
-                elif call.over or not (call.queue or active or not call.exhausted):
+                elif call.over or not unfinished:
                     return
         finally:
             self._call = None
-            for worker in [worker for worker in self._workers if worker.task is not None]:
+            for worker in self._busy():
                 self._dismiss(worker)
+            call.clear()
+
+    def _busy(self) -> list[WorkerProcess]:
+        return [worker for worker in self._workers if worker.task is not None]
 
     def _hand_out(self, call: _Call) -> None:
         """Give each idle worker a task, and start workers for the tasks that remain."""
@@ -118,10 +123,11 @@ class LocalEngine(Engine):
         for _ in range(min(len(call.queue) - starting, self.slots - len(self._workers))):
             self._workers.append(WorkerProcess())
 
-    def _listen(self, call: _Call, active: list[WorkerProcess]) -> None:
+    def _listen(self, call: _Call) -> None:
         """Take in what has arrived; wait for something if there is nothing to give to the caller."""
-        arrived = wait(active, 0 if call.results else call.seconds_left)
-        for worker in (worker for worker in active if worker in arrived):
+        active = {worker.fileno(): worker for worker in self._workers if worker.task is not None or not worker.ready}
+        for descriptor in wait(active, 0 if call.results else call.seconds_left):
+            worker = active[descriptor]  # type: ignore[index]  # what was given comes back
             try:
                 message = worker.inbox.poll()
             except EOFError:
@@ -155,6 +161,7 @@ class LocalEngine(Engine):
 @dataclass
 class _Job:
     body: bytes
+    shelf: Shelf
     deaths: int = 0
 
 
@@ -164,20 +171,20 @@ class _Call:
     def __init__(
         self,
         number: int,
-        function: bytes,
+        fn: TaskFunction,
         tasks: Iterator[tuple[int, Any]],
         window: int,
         retries: int,
         end: float | None,
     ) -> None:
-        self.number, self.function = number, function
+        self._shelf = Shelf()
+        self.number, self.function = number, dump(fn, self._shelf)
         self.queue: deque[int] = deque()
         self.jobs: dict[int, _Job] = {}
         self.results: deque[Result] = deque()
         self.taken = 0
         self.failed_starts = 0
-        self.exhausted = False
-        self._tasks, self._pulled = tasks, 0
+        self._tasks, self._pulled, self._exhausted = tasks, 0, False
         self._window, self._retries, self._end = window, retries, end
 
     @property
@@ -192,24 +199,32 @@ class _Call:
 
     def pull(self, busy: int, slots: int) -> None:
         """Take tasks from their iterable, no more than can run and than the window allows."""
-        while not self.exhausted and len(self.queue) + busy < slots and self._pulled - self.taken < self._window:
+        while not self._exhausted and len(self.queue) + busy < slots and self._pulled - self.taken < self._window:
             index, task = next(self._tasks, (-1, None))
             if index < 0:
-                self.exhausted = True
+                self._exhausted = True
                 return
             self._pulled += 1
+            shelf = Shelf()
             try:
-                self.jobs[index] = _Job(dump(task))
+                self.jobs[index] = _Job(dump(task, shelf), shelf)
             # A pickler runs code of the task's own and may raise anything.
             except Exception as error:
+                shelf.clear()
                 self.results.append(Result(index, None, f"the task cannot be sent: {describe_error(error)}"))
             else:
                 self.queue.append(index)
 
     def finish(self, index: int, result: Result) -> None:
         """Take in a result."""
-        del self.jobs[index]
+        self.jobs.pop(index).shelf.clear()
         self.results.append(result)
+
+    def clear(self) -> None:
+        """Free the shared memory of what was not finished."""
+        for job in self.jobs.values():
+            job.shelf.clear()
+        self._shelf.clear()
 
     def mourn(self, index: int, worker: str) -> None:
         """Try a task again whose worker died, unless it was tried often enough."""

@@ -9,23 +9,14 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import Any
-
-import cloudpickle
 
 from robustream.engines.base import Reply
 
-__all__ = ["Inbox", "dump", "pack_reply", "receive", "send", "unpack_reply"]
+__all__ = ["Inbox", "pack_reply", "receive", "send", "unpack_reply"]
 
 _LENGTH = struct.Struct("<Q")
 _REPLY = struct.Struct("<dQQ?")
 _CHUNK = 1 << 20
-
-
-def dump(value: Any) -> bytes:
-    """Pickle a value; what is defined in the main script travels whole, since workers do not run that script."""
-    payload: bytes = cloudpickle.dumps(value, protocol=5)
-    return payload
 
 
 def send(channel: socket.socket, *pieces: bytes) -> None:

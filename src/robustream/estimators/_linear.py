@@ -10,6 +10,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from robustream.errors import InvalidInputError
+from robustream.estimators._device import take_device_targets
+from robustream.kernels.device_arrays import is_device_array
 from robustream.learners.cutoffs import residual_distances
 from robustream.spaces import Array
 
@@ -62,6 +64,8 @@ def validate_targets(
     estimator: Any, X: Any, y: Any, *, reset: bool, minimum: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any], bool]:
     """Check rows and targets; give them with y as rows x outputs, and whether it came as one column."""
+    if is_device_array(X):
+        return take_device_targets(estimator, X, y, reset=reset, minimum=minimum)
     rows, targets = validate_data(
         estimator,
         X,

@@ -146,12 +146,6 @@ def check_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_device(device: Any) -> None:
-    """Accept the processor only."""
-    if device not in (None, "cpu"):
-        raise InvalidInputError(f"device must be None or 'cpu': this version has no GPU kernels, got {device!r}")
-
-
 def spread_error(points: NDArray[Any], aggregator: Aggregator) -> Array:
     """Give the standard error of an aggregate from the spread of the estimates (first axis) it was made of.
 

@@ -6,14 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
+from robustream.estimators._device import count_device_workers, place_learner, take_rows
 from robustream.estimators._layout import Layout
 from robustream.estimators._projection import ProjectionMixin, check_n_components
 from robustream.estimators._streaming import (
     StreamingMixin,
-    check_device,
     check_half_life,
     check_seed,
     unchanged_on_error,
@@ -23,7 +22,6 @@ from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
 from robustream.learners.cutoffs import normal_cutoffs
 from robustream.runs.cutting import check_batch_size
 from robustream.runs.online import Plan
-from robustream.runs.workers import count_workers
 from robustream.spaces import Array, PrincipalModels
 from robustream.spaces.principal import Spectrum
 
@@ -57,8 +55,8 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         Rows in a batch. "auto" makes `fit` use one batch or at least 8.
     half_life : float, default=None
         Forget the past: an estimate counts half after this many further batches.
-    device : None or "cpu", default=None
-        Where to work.
+    device : None, "cpu" or "cuda", default=None
+        "cuda" sends batches to a GPU. Without it arrays choose: those on a GPU are worked on there.
     random_state : int, RandomState or None, default=None
         Seeds what is random; None is the same as 0.
     n_jobs : int, default=None
@@ -110,7 +108,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all rows, cut into batches in their order; `y` is ignored."""
         with unchanged_on_error(self):
-            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            rows = take_rows(self, X, reset=True, minimum=2)
             self._fit_rows(Layout(rows.shape[1]), rows, None)
         return self
 
@@ -122,24 +120,23 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             first = "_snapshot" not in self.__dict__
-            rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=first)
+            rows = take_rows(self, X, reset=first)
             self._feed_rows(Layout(rows.shape[1]), rows, None)
         return self
 
     def _plan_for(self, layout: Layout) -> Plan:
-        check_device(self.device)
         if _is_share(self.n_components):
             components = min(layout.columns, _MOST_COMPONENTS)
         else:
             components = check_n_components(self.n_components, layout.columns)
         problem = PrincipalProblem(components, bool(self.standardize))
         return Plan(
-            resolve_recipe(self.learner).pca(problem),
+            place_learner(resolve_recipe(self.learner).pca(problem), self.device),
             resolve_aggregator(self.aggregator),
             check_batch_size(self.batch_size),
             check_half_life(self.half_life),
             check_seed(self.random_state),
-            count_workers(self.n_jobs),
+            count_device_workers(self.n_jobs, self.device),
         )
 
     @property

@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import InvalidInputError
+from robustream.estimators._device import count_device_workers, place_learner
 from robustream.estimators._layout import Layout
 from robustream.estimators._linear import LinearMixin, check_alpha, validate_targets
 from robustream.estimators._streaming import (
     StreamingMixin,
-    check_device,
     check_half_life,
     check_seed,
     spread_error,
@@ -26,7 +26,6 @@ from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import normal_cutoff
 from robustream.runs.cutting import check_batch_size
 from robustream.runs.online import Plan
-from robustream.runs.workers import count_workers
 from robustream.spaces import Array, LinearModels, MomentModels
 from robustream.spaces.linear import LinearSolution
 
@@ -58,8 +57,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         Rows in a batch. "auto" makes `fit` use one batch or at least 8.
     half_life : float, default=None
         Forget the past: an estimate counts half after this many further batches.
-    device : None or "cpu", default=None
-        Where to work.
+    device : None, "cpu" or "cuda", default=None
+        "cuda" sends batches to a GPU. Without it arrays choose: those on a GPU are worked on there.
     random_state : int, RandomState or None, default=None
         Seeds what is random; None is the same as 0.
     n_jobs : int, default=None
@@ -136,15 +135,14 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         return self
 
     def _plan_for(self, layout: Layout) -> Plan:
-        check_device(self.device)
         problem = LinearProblem(bool(self.fit_intercept), check_alpha(self.alpha))
         return Plan(
-            resolve_recipe(self.learner).regression(problem),
+            place_learner(resolve_recipe(self.learner).regression(problem), self.device),
             resolve_aggregator(self.aggregator),
             check_batch_size(self.batch_size),
             check_half_life(self.half_life),
             check_seed(self.random_state),
-            count_workers(self.n_jobs),
+            count_device_workers(self.n_jobs, self.device),
         )
 
     @property

@@ -66,9 +66,9 @@ def fit(
         The column to predict, or several, by name; for arrays y itself.
     columns, exclude : list of str
         The columns to learn from, by default all but the target; those to leave out.
-    missing : "skip" or "error", default="skip"
-        Whether rows with missing or infinite cells are left out and counted, or make their batch fail. A batch that
-        loses more than half of its rows fails.
+    missing : "skip", "skip-infinite" or "error", default="skip"
+        Whether rows with missing cells are left out and counted, or make their batch fail. A batch that loses more than
+        half of its rows fails, and so does one with infinite cells unless "skip-infinite" leaves these rows out too.
     on_error : "skip" or "stop", default="skip"
         Whether a batch that cannot be used is counted, with the reason, or ends the run with FailedBatchError.
     quorum : float, default=0.5
@@ -114,8 +114,8 @@ def fit(
     """
     _check_options(on_error, quorum, checkpoint, resume, tolerance)
     reading = Reading(target, columns, exclude, missing, classes, join_small_files, header, separator)
+    opened = open_table(estimator, source, reading)
     with unchanged_on_error(estimator):
-        opened = open_table(estimator, source, reading)
         estimator._begin(opened.layout, opened.names)
         plan = estimator._snapshot.plan
         batches = opened.in_batches(_batch_rows(plan, opened))

@@ -9,6 +9,7 @@ import numpy as np
 from robustream.estimators import OutlierRobust, OutlierRobustPCA
 from robustream.fitting.driving import Moment
 from robustream.fitting.history import cells_by_column, total_dropped
+from robustream.runs.outlying import OutlyingRow
 from robustream.storage import Tree
 
 __all__ = ["make_notes"]
@@ -41,7 +42,13 @@ def _worst_rows(model: Any, moment: Moment) -> list[Tree]:
     else:
         scores = model.outlier_scores(_named(model, X), np.stack([row.y for row in rows if row.y is not None]))
     order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
-    return [[rows[place].label, rows[place].row, float(scores[place])] for place in order]
+    return [[rows[place].label, _row_in_file(rows[place]), float(scores[place])] for place in order]
+
+
+def _row_in_file(row: OutlyingRow) -> int:
+    """Give the number of a row in its file if the label says where the batch begins, else in its batch."""
+    first = row.label.rpartition("#")[2].partition("-")[0]
+    return row.row + (int(first) if first.isdigit() else 0)
 
 
 def _named(model: Any, X: Any) -> Any:

@@ -61,7 +61,11 @@ def open_table(estimator: Any, source: Any, reading: Reading) -> Opened:
             missing="keep",
             text_target=classifies(estimator),
         )
-        return _open_source(estimator, items, reading._replace(target=None, columns=None, exclude=()))
+        opened = _open_source(estimator, items, reading._replace(target=None, columns=None, exclude=()))
+        if not by_name:
+            return opened
+        names = (reading.target,) if isinstance(reading.target, str) else tuple(reading.target)
+        return opened._replace(layout=opened.layout._replace(single=isinstance(reading.target, str)), targets=names)
     raise InvalidInputError(
         f"source must be an array, a data frame, a path, a pattern, a folder, an iterable of batches or a Source; "
         f"{type(source).__name__} came"

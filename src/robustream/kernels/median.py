@@ -26,6 +26,7 @@ from robustream.kernels._median_cloud import (
     weighted_quantile,
 )
 from robustream.kernels._median_solver import Solution, solve
+from robustream.kernels.device_arrays import is_device_array
 
 __all__ = ["MedianInfo", "geometric_median"]
 
@@ -115,6 +116,11 @@ def geometric_median(
     Y. Vardi and C.-H. Zhang, The multivariate L1-median and associated data depth, PNAS 97 (2000).
     S. Minsker, Geometric median and robust estimation in Banach spaces, Bernoulli 21 (2015).
     """
+    if is_device_array(points):
+        from robustream.kernels.gpu import entry
+
+        found_there = entry.geometric_median(points, weights, tolerance=tolerance, max_passes=max_passes)
+        return cast("tuple[Points, MedianInfo]", found_there) if return_info else cast(Points, found_there[0])
     array, multiplicities, peaks = _checked(points, weights, tolerance, max_passes)
     heaviest = float(multiplicities.max())
     shares = multiplicities / heaviest

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustream.errors import InvalidInputError
 from robustream.kernels._tiles import kept_sums
+from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.reference import kept_count
 
 __all__ = ["trimmed_covariance", "trimmed_cross", "trimmed_inner"]
@@ -42,6 +43,8 @@ def trimmed_inner(x: ArrayLike, y: ArrayLike, trim: float) -> float:
     6.0
     """
     trim = _checked_trim(trim)
+    if is_device_array(x):
+        return float(_on_device().trimmed_inner(x, y, trim))
     left, right = _checked_pair(x, y, "x", "y", 1, 1)
     kept = kept_count(left.shape[0], trim)
     return float(kept_sums(left[:, None], right[:, None], kept)[0, 0])
@@ -70,6 +73,8 @@ def trimmed_covariance(X: ArrayLike, trim: float) -> Floats:
            [2.        , 2.66666667]])
     """
     trim = _checked_trim(trim)
+    if is_device_array(X):
+        return _on_device().trimmed_covariance(X, trim)
     matrix = _checked(X, "X", (2,))
     kept = kept_count(matrix.shape[0], trim)
     return _means(kept_sums(matrix, matrix, kept), kept, matrix.dtype)
@@ -99,10 +104,19 @@ def trimmed_cross(X: ArrayLike, Y: ArrayLike, trim: float) -> Floats:
     array([0., 0.])
     """
     trim = _checked_trim(trim)
+    if is_device_array(X):
+        return _on_device().trimmed_cross(X, Y, trim)
     left, right = _checked_pair(X, Y, "X", "Y", 2, (1, 2))
     kept = kept_count(left.shape[0], trim)
     means = _means(kept_sums(left, right.reshape(right.shape[0], -1), kept), kept, left.dtype)
     return means if right.ndim == 2 else means[:, 0]
+
+
+def _on_device() -> Any:
+    """Give the kernels for arrays on a GPU; imported only when such an array comes."""
+    from robustream.kernels.gpu import entry
+
+    return entry
 
 
 def _means(sums: NDArray[np.float64], kept: int, dtype: np.dtype[Any]) -> Floats:

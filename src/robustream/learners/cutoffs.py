@@ -7,7 +7,7 @@ those of the normal law.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import chdtri, ndtri
+from scipy.special import chdtri, fdtri, ndtri
 
 from robustream.spaces import Array
 from robustream.spaces.principal import noise_variance
@@ -51,30 +51,54 @@ def principal_distances(
     return orthogonal, score
 
 
-def principal_cutoffs(standard: Array, basis: Array, eigenvalues: Array, total_variance: float) -> Array:
-    """Give the logarithms of the two cut-offs from rows that are thought to be ordinary."""
+def principal_cutoffs(
+    standard: Array, basis: Array, eigenvalues: Array, total_variance: float, total_square: float, rows: int
+) -> Array:
+    """Give the logarithms of the two cut-offs from rows that are thought to be ordinary.
+
+    `total_square` is the sum of the squares of all eigenvalues; `rows` is how many rows they come from.
+    """
     columns, components = basis.shape
     noise = noise_variance(eigenvalues, total_variance, columns)
     # Half of the rate for each distance, since either makes a row outlying.
     rate = OUTLIER_RATE / 2 if columns > components else OUTLIER_RATE
+    outside = max(total_variance - float(np.sum(eigenvalues, dtype=np.float64)), 0.0)
+    square = total_square - float(np.sum(np.square(eigenvalues, dtype=np.float64)))
+    # Eigenvalues of a sample spread even where all variances are the same: by this much.
+    freedom = _box_freedom(outside, square - outside**2 / rows, max(columns - components, 1))
     if len(standard) < _ROWS_FOR_QUANTILES:
-        return np.log(normal_cutoffs(np.full(columns - components, noise), components))
+        return np.log(_normal_cutoffs(freedom, components, rate, rows))
     distances = principal_distances(standard, basis.T, eigenvalues, noise)
     # Rows far out within the subspace may be left among the ordinary ones: the upper tenth is read off the rest.
-    tenth = np.sqrt([chdtri(max(columns - components, 1), [0.1, rate]), chdtri(components, [0.1, rate])])
+    tenth = np.sqrt([chdtri(freedom, [0.1, rate]), chdtri(components, [0.1, rate])])
     cuts = [_upper_point(distance, 0.1) * far / near for distance, (near, far) in zip(distances, tenth, strict=True)]
     return np.log(np.clip(cuts, 1e-3, 1e6))
 
 
 def normal_cutoffs(outside_variances: Array, components: int) -> Array:
-    """Give the two cut-offs that normal rows have, for variances outside and a number of components inside.
-
-    A sum of squares with unequal variances is nearly a multiple of a chi-square (Box): the first two moments tell.
-    """
+    """Give the two cut-offs that normal rows have, for variances outside and a number of components inside."""
     rate = OUTLIER_RATE / 2 if len(outside_variances) else OUTLIER_RATE
-    total = float(outside_variances.sum())
-    freedom = total**2 / float(np.square(outside_variances).sum()) if total > 0 else 1.0
-    return np.sqrt([chdtri(freedom, rate) / freedom, chdtri(components, rate)])
+    square = float(np.square(outside_variances).sum())
+    freedom = _box_freedom(float(outside_variances.sum()), square, max(len(outside_variances), 1))
+    return _normal_cutoffs(freedom, components, rate)
+
+
+def _box_freedom(total: float, square: float, most: int) -> float:
+    """Degrees of freedom of a sum of squares with unequal variances: nearly a multiple of a chi-square (Box)."""
+    return min(max(total**2 / square, 1.0), float(most)) if total > 0 and square > total**2 / most else float(most)
+
+
+def _normal_cutoffs(freedom: float, components: int, rate: float, rows: float = np.inf) -> Array:
+    """Give the cut-offs for normal rows and variances estimated from so many of them.
+
+    Variances that few rows were fitted to are too small for other rows (Hotelling).
+    """
+    inside = chdtri(components, rate)
+    left = rows - components
+    if np.isfinite(rows) and left > 0:
+        inside = components * (rows + 1) / rows * (rows - 1) / left * fdtri(components, left, 1 - rate)
+    outside = chdtri(freedom, rate) / freedom * (1 + 2 * components / rows)
+    return np.sqrt([outside, inside])
 
 
 def residual_distances(residuals: Array, scale: Array) -> Array:

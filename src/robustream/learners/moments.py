@@ -39,15 +39,19 @@ def median_scale(rows: Array, center: Array) -> Array:
 
 
 def principal_point(
-    mean: Array, log_scale: Array, covariance: Array, n_components: int, standard: Array
+    mean: Array, log_scale: Array, covariance: Array, n_components: int, standard: Array, rows: int | None = None
 ) -> PrincipalPoint:
-    """Give the estimate that a covariance matrix amounts to; `standard` are ordinary rows, centred and scaled."""
+    """Give the estimate that a covariance matrix amounts to.
+
+    `standard` are ordinary rows, centred and scaled: all, or some of them and their whole number.
+    """
     columns = covariance.shape[0]
     require_finite(covariance)
     values, vectors = linalg.eigh(covariance, subset_by_index=(columns - n_components, columns - 1))
     basis = fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
     eigenvalues, total = values[::-1].copy(), np.asarray(np.trace(covariance))
-    cutoffs = principal_cutoffs(standard, basis, eigenvalues, float(total))
+    square = float(np.sum(np.square(covariance, dtype=np.float64)))
+    cutoffs = principal_cutoffs(standard, basis, eigenvalues, float(total), square, rows or len(standard))
     return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs)
 
 
@@ -64,7 +68,8 @@ def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_co
     eigenvalues[:kept] = singular[:kept] ** 2 / freedom
     basis = fix_signs(np.ascontiguousarray(transposed[:n_components].T))
     total = np.asarray(np.square(singular).sum() / freedom)
-    cutoffs = principal_cutoffs(centered, basis, eigenvalues, float(total))
+    square = float(np.sum(np.square(singular, dtype=np.float64) ** 2)) / freedom**2
+    cutoffs = principal_cutoffs(centered, basis, eigenvalues, float(total), square, rows)
     return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs)
 
 

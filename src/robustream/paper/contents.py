@@ -14,8 +14,8 @@ __all__ = ["CLEAN", "GARBAGE", "Content", "Scenario", "adversarial", "evenly", "
 
 # What bad rows are: without structure, or in agreement on one wrong answer.
 GARBAGE = ("incoherent", "colluding")
-# The largest share of nodes that are filled with outliers in an uneven spread: below one half, so that a majority of the
-# nodes stays usable.
+# The largest share of nodes that are filled with outliers in an uneven spread: below one half, so that most nodes
+# stay usable.
 UNEVEN_SHARE = 0.45
 
 

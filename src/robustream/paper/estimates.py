@@ -68,7 +68,9 @@ class Shared:
         The estimates of each batch are made on the way, since its rows are at hand.
         """
         wanted = tuple(for_batches)
-        batches = [self._prepare(index, self.problem.canonical(content), wanted) for index, content in enumerate(contents)]
+        batches = [
+            self._prepare(index, self.problem.canonical(content), wanted) for index, content in enumerate(contents)
+        ]
         targets = [batch.y for batch in batches if batch.y is not None]
         rows = np.concatenate([batch.X for batch in batches])
         whole = Batch(0, "all rows", rows, np.concatenate(targets) if targets else None)

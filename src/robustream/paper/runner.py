@@ -60,18 +60,17 @@ def _groups(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 def _run_group(cells: Sequence[Cell], store: Store, advance: Callable[[Cell], None] = lambda cell: None) -> None:
     memory: Memory = {}
-    # Matrices this small only lose time to threads, and the other cores have groups of their own.
-    with same_threads(1):
-        environment = describe_environment(1)
+    # Matrices this small only lose time to threads, and the other cores have groups of their own; who is alone has all.
+    threads = (os.cpu_count() or 1) if cells[0].alone else 1
+    with same_threads(threads):
+        environment = describe_environment(threads)
         for cell in cells:
             if not store.has(cell):
                 store.write(cell, cell.work(cell.settings, memory), environment)
             advance(cell)
 
 
-def _run_groups_elsewhere(
-    groups: list[list[Cell]], store: Store, jobs: int, advance: Callable[[Cell], None]
-) -> None:
+def _run_groups_elsewhere(groups: list[list[Cell]], store: Store, jobs: int, advance: Callable[[Cell], None]) -> None:
     waiting = {(cell.group, cell.name): cell for group in groups for cell in group}
 
     def report() -> None:

@@ -20,11 +20,11 @@ __all__ = ["CONSTANT", "CONSTANTS", "LEVELS", "ORDERS", "SOME_TRIM", "Streams", 
 # The filter's constant; the sweep shows that no other power of ten does much better in these settings.
 CONSTANT = 1.0
 CONSTANTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-ORDERS = ("random", "first", "last", "burst")
+ORDERS = ("random", "first", "last")
 LEVELS = (0.6, 1.0)
 # A trim that users might set without knowing the share of outliers, other than a half.
 SOME_TRIM = 0.2
-MOMENTS = (1, 2, 3, 5, 8, 12, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+MOMENTS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 80, 100)
 # Seconds for a batch of the full size and all methods, for the time left: centralized methods included or not.
 EVEN_COST, OTHER_COST = 0.5, 0.2
 
@@ -75,7 +75,7 @@ def run_streams(settings: Streams, memory: Memory) -> list[Row]:
         rows.extend(work.aggregates(recipe, rule))
     rows.append(work.row("ours", shared.problem.error(work.gather(Refined()).filtered())))
     if settings.scenario.detailed:
-        rows.extend(work.details(recipes))
+        rows.extend(work.details())
     return rows
 
 
@@ -149,32 +149,23 @@ class _Work:
             constant = {"constant": CONSTANT} if method == "online median" else {}
             yield self.row(method, self.problem.error(answer), rule=rule, trim=_trim(recipe), **constant)
 
-    def details(self, recipes: dict[Recipe, str]) -> Iterator[Row]:
-        """Orders of arrival, the way there, and the filter's constant."""
-        error = self.problem.error
-        for recipe, rule in recipes.items():
-            if rule not in ("true", "half"):
-                continue
-            for order in ORDERS:
-                gathered = self.gather(recipe, order)
-                seen = [moment for moment in MOMENTS if moment <= len(gathered.estimates)]
-                names = {"rule": rule, "trim": _trim(recipe), "order": order}
-                for moment, answer in zip(seen, gathered.online_path(CONSTANT, seen), strict=True):
-                    yield self.row("online median", error(answer), **names, constant=CONSTANT, seen=moment)
-                for constant in CONSTANTS:
-                    answer = gathered.online_median(constant)
-                    yield self.row("constant", error(answer), **names, constant=constant)
-                if order == "burst":
-                    continue
-                for moment in seen:
-                    some = gathered.first(moment)
-                    yield self.row("averaging", error(some.average()), **names, seen=moment)
-                    yield self.row("geometric median", error(some.geometric_median()), **names, seen=moment)
+    def details(self) -> Iterator[Row]:
+        """Orders of arrival, the way there, and the filter's constant, with the true share trimmed."""
+        error, recipe = self.problem.error, Trimmed(round(self.scenario.fraction, 4))
         for order in ORDERS:
-            if order != "burst":
-                gathered = self.gather(Refined(), order)
-                for moment in (moment for moment in MOMENTS if moment <= len(gathered.estimates)):
-                    yield self.row("ours", error(gathered.first(moment).filtered()), order=order, seen=moment)
+            gathered = self.gather(recipe, order)
+            ours = self.gather(Refined(), order)
+            seen = [moment for moment in MOMENTS if moment <= self.settings.size.batches]
+            names: dict[str, str | float] = {"rule": "true", "trim": recipe.trim, "order": order}
+            for moment, answer in zip(seen, gathered.online_path(CONSTANT, seen), strict=True):
+                yield self.row("online median", error(answer), **names, constant=CONSTANT, seen=moment)
+            for constant in CONSTANTS:
+                yield self.row("constant", error(gathered.online_median(constant)), **names, constant=constant)
+            for moment in seen:
+                some = gathered.first(moment)
+                yield self.row("averaging", error(some.average()), **names, seen=moment)
+                yield self.row("geometric median", error(some.geometric_median()), **names, seen=moment)
+                yield self.row("ours", error(ours.first(moment).filtered()), order=order, seen=moment)
 
 
 def _trim(recipe: Recipe) -> float:

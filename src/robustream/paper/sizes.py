@@ -1,4 +1,4 @@
-"""How large a reproduction is: the paper's size, a tenth of it for a check, and a tiny one for tests of the machinery."""
+"""How large a reproduction is: the paper's size, a tenth of it for a check, a tiny one to test the machinery."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class Size(NamedTuple):
     table_repetitions: int
     tag_repetitions: int
     bad_tags: tuple[float, ...]  # shares of batches with spoiled tags
+    tag_columns: int
+    tag_rows: int  # images in a batch
+    tag_batches: int
     scale_seconds: float  # for each method of the run with 4,096 columns
     scale_columns: int
     scale_rows: int  # in a batch of that run
@@ -46,8 +49,11 @@ SIZES: dict[str, Size] = {
             fractions=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
             bad_shares=(0.1, 0.2, 0.3, 0.4, 0.45),
             table_repetitions=10,
-            tag_repetitions=5,
+            tag_repetitions=3,
             bad_tags=(0.0, 0.1, 0.2, 0.3, 0.4),
+            tag_columns=1280,
+            tag_rows=325,
+            tag_batches=15,
             scale_seconds=600.0,
             scale_columns=4096,
             scale_rows=10_000,
@@ -66,6 +72,9 @@ SIZES: dict[str, Size] = {
             table_repetitions=2,
             tag_repetitions=1,
             bad_tags=(0.0, 0.4),
+            tag_columns=640,
+            tag_rows=200,
+            tag_batches=15,
             scale_seconds=5.0,
             scale_columns=1024,
             scale_rows=1_000,
@@ -84,6 +93,9 @@ SIZES: dict[str, Size] = {
             table_repetitions=1,
             tag_repetitions=1,
             bad_tags=(0.0, 0.4),
+            tag_columns=640,
+            tag_rows=200,
+            tag_batches=15,
             scale_seconds=1.0,
             scale_columns=256,
             scale_rows=500,

@@ -1,7 +1,7 @@
 """Results on disk: one small Parquet file for each cell, with the environment it was measured in.
 
-A file appears under its name only when it is complete, so that a run that was stopped goes on where it was. Sizes and seeds
-have folders of their own: their results never mix.
+A file appears under its name only when it is complete, so that a run that was stopped goes on where it was. Sizes and
+seeds have folders of their own: their results never mix.
 """
 
 from __future__ import annotations

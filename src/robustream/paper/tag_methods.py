@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from robustream.estimators import OutlierRobustRegressor
 from robustream.learners import Classical, Learner, LinearProblem, Trimmed
 from robustream.spaces import LinearModels
 
-__all__ = ["ALPHA", "CONSTANTS", "METHODS", "Predictor"]
+__all__ = ["ALPHA", "CONSTANTS", "Predictor", "Timed", "fit_all", "fit_direct"]
 
 Array = NDArray[Any]
 Rows = tuple[Array, Array]
@@ -33,22 +34,33 @@ def _linear(coef: Array, intercept: Array) -> Predictor:
     return lambda features: np.asarray(features @ coef.T + intercept)
 
 
-def _aggregated(learner: Learner, aggregator: Aggregator, coded: Callable[[Array], Array]) -> Callable[..., Predictor]:
-    """Estimate each batch by itself, however small, as the paper does, and aggregate the solutions."""
+class Timed(NamedTuple):
+    """A fitted predictor and the seconds that it took."""
 
-    def fit(batches: Sequence[Rows]) -> Predictor:
-        columns, outputs = batches[0][0].shape[1], batches[0][1].shape[1]
-        space = LinearModels(columns, outputs)
+    predict: Predictor
+    seconds: float
+
+
+def _aggregated(
+    learner: Learner, aggregators: Mapping[str, Aggregator], coded: Callable[[Array], Array], batches: Sequence[Rows]
+) -> Iterator[tuple[str, Timed]]:
+    """Estimate each batch by itself, however small, as the paper does, and aggregate the solutions in several ways."""
+    started = perf_counter()
+    estimates = []
+    for index, (features, tags) in enumerate(batches):
+        batch = Batch(index, f"batch {index}", features, coded(tags))
+        estimates.append(learner.estimate(batch, np.random.default_rng(index)))
+    estimated = perf_counter() - started
+    space = LinearModels(batches[0][0].shape[1], batches[0][1].shape[1])
+    for name, aggregator in aggregators.items():
+        started = perf_counter()
         state = aggregator.init(space)
-        for index, (features, tags) in enumerate(batches):
-            batch = Batch(index, f"batch {index}", features, coded(tags))
-            state, _ = aggregator.step(state, learner.estimate(batch, np.random.default_rng(index)))
+        for estimate in estimates:
+            state, _ = aggregator.step(state, estimate)
         coef, level = aggregator.value(state)[:2]
         assert coef is not None
         assert level is not None
-        return _linear(coef, level)
-
-    return fit
+        yield name, Timed(_linear(coef, level), estimated + perf_counter() - started)
 
 
 def _signs(tags: Array) -> Array:
@@ -93,22 +105,40 @@ def _ours(batches: Sequence[Rows]) -> Predictor:
     return _linear(model.coef_, model.intercept_)
 
 
-_ROTR = Trimmed(0.5, center=True, scale=True).regression(LinearProblem())
-_LEAST_SQUARES = Classical().regression(LinearProblem(alpha=ALPHA))
-
-
 def _same(tags: Array) -> Array:
     return tags
 
 
-METHODS: dict[str, Callable[[Sequence[Rows]], Predictor]] = {
-    **{f"ORL-LR, constant {c:g}": _aggregated(_ROTR, OnlineMedian(c), _signs) for c in CONSTANTS},
-    "averaging of RoTR": _aggregated(_ROTR, Mean(), _signs),
-    "DRL-LR": _aggregated(_ROTR, GeometricMedian(), _signs),
-    **{f"ORL around ridge, constant {c:g}": _aggregated(_LEAST_SQUARES, OnlineMedian(c), _same) for c in CONSTANTS},
-    "online averaging LR": _aggregated(_LEAST_SQUARES, Mean(), _same),
-    "DRL around ridge": _aggregated(_LEAST_SQUARES, GeometricMedian(), _same),
-    "stochastic LR": _stochastic,
-    "ridge on everything": _ridge,
-    "ours": _ours,
+_ROTR = Trimmed(0.5, center=True, scale=True).regression(LinearProblem())
+_LEAST_SQUARES = Classical().regression(LinearProblem(alpha=ALPHA))
+_ON_ROTR: dict[str, Aggregator] = {
+    **{f"ORL-LR, constant {constant:g}": OnlineMedian(constant) for constant in CONSTANTS},
+    "averaging of RoTR": Mean(),
+    "DRL-LR": GeometricMedian(),
 }
+_ON_LEAST_SQUARES: dict[str, Aggregator] = {
+    **{f"ORL around ridge, constant {constant:g}": OnlineMedian(constant) for constant in CONSTANTS},
+    "online averaging LR": Mean(),
+    "DRL around ridge": GeometricMedian(),
+}
+# Methods that go through the rows by themselves.
+DIRECT: dict[str, Callable[[Sequence[Rows]], Predictor]] = {
+    "ours": _ours,
+    "ridge on everything": _ridge,
+    "stochastic LR": _stochastic,
+}
+
+
+def fit_direct(name: str, batches: Sequence[Rows]) -> Timed:
+    """Fit one of the methods that need no estimates of batches."""
+    started = perf_counter()
+    predict = DIRECT[name](batches)
+    return Timed(predict, perf_counter() - started)
+
+
+def fit_all(batches: Sequence[Rows]) -> Iterator[tuple[str, Timed]]:
+    """Fit every method, sharing the estimates of batches among aggregators."""
+    yield from _aggregated(_ROTR, _ON_ROTR, _signs, batches)
+    yield from _aggregated(_LEAST_SQUARES, _ON_LEAST_SQUARES, _same, batches)
+    for name in DIRECT:
+        yield name, fit_direct(name, batches)

@@ -18,10 +18,11 @@ __all__ = [
     "Scores",
     "Split",
     "cifar_folder",
+    "cut_images",
+    "held_out",
     "load_cifar",
     "load_clip_art",
     "score_tags",
-    "split_images",
 ]
 
 Array = NDArray[np.float32]
@@ -90,26 +91,33 @@ def load_cifar(folder: Path, labels: str) -> tuple[Images, Images]:
     return train, test
 
 
-def split_images(images: Images, batch_size: int, bad_share: float, seed: int, test_share: float = 0.2) -> Split:
-    """Set a part aside for scoring, cut the rest into batches in random order, and spoil a share of these.
+def held_out(images: Images, seed: int, share: float = 0.2) -> tuple[Images, Images]:
+    """Set a random part of the images aside for scoring; both parts come in random order."""
+    order = np.random.default_rng([seed, 0]).permutation(len(images.features))
+    number = round(share * len(order))
+    test, rest = order[:number], order[number:]
+    return (
+        images._replace(features=images.features[rest], tags=images.tags[rest]),
+        images._replace(features=images.features[test], tags=images.tags[test]),
+    )
+
+
+def cut_images(train: Images, test: Images, rows: int, batches: int, bad_share: float, seed: int) -> Split:
+    """Cut images into batches and spoil a share of these.
 
     In a spoiled batch the tags are shuffled among the images and the features stretched tenfold.
     """
-    rng = np.random.default_rng([seed, 0])
-    order = rng.permutation(len(images.features))
-    held_out = round(test_share * len(order))
-    test, rest = order[:held_out], order[held_out:]
-    count = len(rest) // batch_size
+    count = min(batches, len(train.features) // rows)
     bad = frozenset(place_batches(round(bad_share * count), count, seed=seed).tolist())
-    batches = []
+    cut = []
     for place in range(count):
-        rows = rest[place * batch_size : (place + 1) * batch_size]
-        features, tags = images.features[rows], images.tags[rows]
+        piece = slice(place * rows, (place + 1) * rows)
+        features, tags = train.features[piece], train.tags[piece]
         if place in bad:
-            tags = tags[np.random.default_rng([seed, 1, place]).permutation(batch_size)]
+            tags = tags[np.random.default_rng([seed, 1, place]).permutation(rows)]
             features = STRETCH * features
-        batches.append((features, tags))
-    return Split(batches, bad, images.features[test], images.tags[test])
+        cut.append((features, tags))
+    return Split(cut, bad, test.features, test.tags)
 
 
 def score_tags(predicted: NDArray[Any], tags: NDArray[Any]) -> Scores:

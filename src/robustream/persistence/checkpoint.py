@@ -24,7 +24,12 @@ __all__ = ["KIND", "Checkpoint", "checkpoint_from_tree", "read_checkpoint", "why
 KIND = "checkpoint"
 
 # What changes how fast a run goes, not where it goes.
-_IRRELEVANT = {"n_jobs"}
+_IRRELEVANT = {("parameters", "n_jobs")}
+
+_OTHER_DATA = (
+    "the checkpoint is of other data (files were added, removed or changed since): run over the same files, or start "
+    "again"
+)
 
 
 class Checkpoint(NamedTuple):
@@ -46,23 +51,19 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """Read a checkpoint, or raise DamagedFileError or NewerFormatError."""
     tree = container.read(path, KIND)
-    try:
+    with container.naming(path):
         return checkpoint_from_tree(tree)
-    except DamagedFileError as error:
-        raise DamagedFileError(
-            f"{os.fspath(path)} cannot be used: {error}. Start again without it, or take an older copy."
-        ) from error
 
 
 def checkpoint_from_tree(tree: Tree) -> Checkpoint:
     """Give the checkpoint that the content of a file describes."""
     settings = take(tree, "settings", dict)
-    _, plan = build(settings, numbers_in(tree))
+    model, plan = build(settings, numbers_in(tree))
     position = take(tree, "position", int)
     if tree.keys() != set(Checkpoint._fields) or position < 0:
         raise DamagedFileError("it has other entries than a checkpoint has")
     return Checkpoint(
-        decode_stream(take(tree, "stream", dict), plan),
+        decode_stream(take(tree, "stream", dict), plan, model._layout.columns, model._layout.outputs),
         settings,
         take_optional(tree, "fingerprint", str),
         position,
@@ -72,28 +73,27 @@ def checkpoint_from_tree(tree: Tree) -> Checkpoint:
 
 def why_not(checkpoint: Checkpoint, settings: Tree, fingerprint: str | None) -> str | None:
     """Give the reason why a run with these settings over these data cannot go on from a checkpoint, or None."""
-    if checkpoint.fingerprint != fingerprint:
-        return (
-            "the checkpoint is of other data (files were added, removed or changed since): run over the same files, or "
-            "start again"
-        )
     before, now = _entries(checkpoint.settings), _entries(settings)
-    differing = [name for name in before | now if not _same(before.get(name), now.get(name))]
+    differing = [place for place in before | now if not _same(before.get(place), now.get(place))]
     if not differing:
-        return None
-    shown = [f"{name} was {_shown(before.get(name))} and is now {_shown(now.get(name))}" for name in differing[:3]]
+        return _OTHER_DATA if checkpoint.fingerprint != fingerprint else None
+    shown = [
+        f"{place[-1]} was {_shown(before.get(place))} and is now {_shown(now.get(place))}" for place in differing[:3]
+    ]
     more = f"; and {len(differing) - 3} more" if len(differing) > 3 else ""
     return (
         f"the checkpoint was made with other settings: {'; '.join(shown)}{more}. Use the same settings, or start again"
     )
 
 
-def _entries(settings: Tree) -> dict[str, Tree]:
+def _entries(settings: Tree) -> dict[tuple[str, ...], Tree]:
     """Give what is compared one by one: the entries, and those of entries that are groups, such as the parameters."""
-    entries: dict[str, Tree] = {}
+    entries: dict[tuple[str, ...], Tree] = {}
     for name, value in settings.items():
-        entries |= value if isinstance(value, dict) else {name: value}
-    return {name: value for name, value in entries.items() if name not in _IRRELEVANT}
+        entries |= (
+            {(name, inner): item for inner, item in value.items()} if isinstance(value, dict) else {(name,): value}
+        )
+    return {place: value for place, value in entries.items() if place not in _IRRELEVANT}
 
 
 def _same(first: Tree, second: Tree) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustream.batch import BatchRecord
 from robustream.errors import DamagedFileError
 from robustream.persistence import checkpoint, models
+from robustream.persistence.checking import damaged_on_error, take
 from robustream.persistence.settings import STREAMING, build
 from robustream.storage import Tree, container
 
@@ -25,6 +27,7 @@ class Description(NamedTuple):
     parameters: dict[str, Any]
     columns: int
     column_names: list[str] | None
+    targets: list[str]  # names of the outputs, where they are known
     outputs: int
     classes: list[Any] | None
     rows_seen: int | None  # None for estimators that learn from one table at once
@@ -33,7 +36,7 @@ class Description(NamedTuple):
     verdicts: dict[str, int]
     distrusted: list[BatchRecord]
     answer: dict[str, tuple[int, ...]]  # the arrays of the answer with their shapes
-    made: str | None
+    written: str  # when, as far as the file system knows
     versions: dict[str, str]
     size: int  # bytes
 
@@ -41,28 +44,35 @@ class Description(NamedTuple):
 def describe(path: str | os.PathLike[str]) -> Description:
     """Give plain facts about a model or checkpoint file."""
     content = container.read_any(path)
-    if content.kind not in (models.KIND, checkpoint.KIND):
-        raise DamagedFileError(f"{os.fspath(path)} holds a {content.kind[:40]}, not a model or checkpoint")
-    try:
+    with container.naming(path), damaged_on_error("the content"):
+        if content.kind not in (models.KIND, checkpoint.KIND):
+            raise DamagedFileError(f"it holds a {content.kind[:40]}, not a model or checkpoint")
         model = _model_of(content)
-    except DamagedFileError as error:
-        raise DamagedFileError(f"{os.fspath(path)} cannot be used: {error}") from error
-    made = content.tree.get("made") or {}
-    answer = content.tree.get("answer") or {}
+        facts = _of_file(content) | (_of_run(model) if type(model).__name__ in STREAMING else _WITHOUT_RUN)
     names = getattr(model, "feature_names_in_", None)
-    facts: dict[str, Any] = {
-        "path": os.fspath(path),
+    return Description(
+        path=os.fspath(path),
+        estimator=type(model).__name__,
+        parameters=model.get_params(deep=False),
+        columns=model.n_features_in_,
+        column_names=None if names is None else [str(name) for name in names],
+        size=Path(path).stat().st_size,
+        written=datetime.fromtimestamp(Path(path).stat().st_mtime, UTC).isoformat(timespec="seconds"),
+        **facts,
+    )
+
+
+def _of_file(content: container.Content) -> dict[str, Any]:
+    made = content.tree["made"] if content.kind == models.KIND else {"versions": {}}
+    answer = content.tree["answer"] if content.kind == models.KIND else {}
+    extra = content.tree.get("extra")
+    targets = extra.get("targets") if isinstance(extra, dict) else None
+    return {
         "kind": content.kind,
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(deep=False),
-        "columns": model.n_features_in_,
-        "column_names": None if names is None else [str(name) for name in names],
-        "answer": {name: getattr(value, "shape", ()) for name, value in answer.items()},
-        "made": made.get("time"),
-        "versions": {"robustream": content.library, **made.get("versions", {})},
-        "size": Path(path).stat().st_size,
+        "answer": {name: value.shape for name, value in answer.items()},
+        "targets": [str(name) for name in targets] if isinstance(targets, list) else [],
+        "versions": {"robustream": content.library, **take(made, "versions", dict)},
     }
-    return Description(**facts, **(_of_run(model) if type(model).__name__ in STREAMING else _WITHOUT_RUN))
 
 
 _WITHOUT_RUN: dict[str, Any] = {

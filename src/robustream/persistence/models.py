@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-from datetime import UTC, datetime
 from inspect import signature
 from typing import Any
 
@@ -77,10 +76,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, Tree]:
     """Read a model from a file, and what was kept with it."""
     tree = container.read(path, KIND)
-    try:
+    with container.naming(path):
         return model_from_tree(tree), tree.get("extra")
-    except DamagedFileError as error:
-        raise DamagedFileError(f"{os.fspath(path)} cannot be used: {error}") from error
 
 
 def model_from_tree(tree: Tree) -> Any:
@@ -90,10 +87,7 @@ def model_from_tree(tree: Tree) -> Any:
         with damaged_on_error("the model"):
             return _rebuild_at_once(settings, take(tree, "answer", dict))
     model, plan = build(settings, numbers_in(tree))
-    stream = decode_stream(take(tree, "run", dict), plan)
-    if (stream.columns, stream.outputs) != (model._layout.columns, model._layout.outputs):
-        raise DamagedFileError("the run has another number of columns than the settings")
-    model._take(plan, stream)
+    model._take(plan, decode_stream(take(tree, "run", dict), plan, model._layout.columns, model._layout.outputs))
     return model
 
 
@@ -118,7 +112,8 @@ def _tree_of(model: Any, extra: Tree) -> Tree:
     tree = {
         "settings": settings_of(model) if streaming else _settings_at_once(model),
         "answer": _answer(model),
-        "made": {"time": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions},
+        # No time of day: the same data and settings give the same bytes.
+        "made": {"versions": versions},
         "extra": extra,
     }
     return tree | {"run": encode_stream(model._run().stream)} if streaming else tree
@@ -157,12 +152,27 @@ def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
     model = kind(**_PLAIN.decode(parameters))
     model.n_features_in_ = columns
     if names is not None:
+        if names.shape != (columns,):
+            raise DamagedFileError("it has another number of column names than columns")
         model.feature_names_in_ = names
+    shapes = _shapes(answer, columns)
     for name, value in answer.items():
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi":
-            raise DamagedFileError(f"{name} is no array of numbers")
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi" or value.shape != shapes[name]:
+            raise DamagedFileError(f"{name} is no array of numbers of the shape that it should have")
         setattr(model, name, value.item() if name in _PYTHON_NUMBERS else value if value.ndim else value[()])
-    main = np.asarray(model.components_ if kind is TrimmedPCA else model.coef_)
-    if main.ndim == 0 or main.shape[-1] != columns or (names is not None and names.shape != (columns,)):
-        raise DamagedFileError("it has another number of columns than its answer")
     return model
+
+
+def _shapes(answer: Tree, columns: int) -> dict[str, tuple[int, ...]]:
+    """Give the shape that each array of an answer should have."""
+    if "coef_" in answer:
+        outputs = answer["coef_"].shape[:-1][:1]
+        return {"coef_": (*outputs, columns), "intercept_": outputs, "scale_": outputs, "cutoff_": ()}
+    components = answer["components_"].shape[:1]
+    return {
+        "components_": (*components, columns),
+        **dict.fromkeys(("mean_", "column_scale_"), (columns,)),
+        **dict.fromkeys(("explained_variance_", "explained_variance_ratio_"), components),
+        **dict.fromkeys(("noise_variance_", "n_components_"), ()),
+        "cutoffs_": (2,),
+    }

@@ -46,10 +46,11 @@ def encode_stream(stream: Stream) -> Tree:
     }
 
 
-def decode_stream(tree: Tree, plan: Plan) -> Stream:
-    """Give the run back, for the plan that it was made by."""
+def decode_stream(tree: Tree, plan: Plan, columns: int, outputs: int) -> Stream:
+    """Give the run back, for the plan that it was made by and a table of that shape."""
     with damaged_on_error("the run"):
-        columns, outputs = take(tree, "columns", int), take(tree, "outputs", int)
+        if (take(tree, "columns", int), take(tree, "outputs", int)) != (columns, outputs):
+            raise DamagedFileError("the run has another number of columns or outputs than the settings")
         fresh = begin(plan, columns, outputs)
         ledger = take(tree, "ledger", dict)
         return Stream(

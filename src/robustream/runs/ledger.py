@@ -39,6 +39,20 @@ class Ledger(NamedTuple):
             records, uncounted = records[:oldest] + records[oldest + 1 :], uncounted + 1
         return Ledger(records, uncounted, self.usable + accepted, self.total + 1)
 
+    def miss(self, index: int, label: str, reason: str) -> Ledger:
+        """Give the book with a batch that did not come in time."""
+        late = BatchRecord(index, label, 0, "late", 0.0, float("nan"), reason)
+        return self._replace(records=(*self.records, late), total=self.total + 1)
+
+    def revise(self, estimate: Estimate, accepted: bool, reason: str) -> Ledger:
+        """Give the book with another word on a batch that was late or had failed."""
+        entered = Ledger().enter(estimate, accepted, reason).records[0]
+        records = tuple(
+            entered if record.index == entered.index and record.verdict in ("late", "failed") else record
+            for record in self.records
+        )
+        return self._replace(records=records, usable=self.usable + accepted)
+
     def report(self, assessments: Iterable[Assessment]) -> list[BatchRecord]:
         """Give the records with what the aggregator thinks of those it still holds."""
         known = {assessment.index: assessment for assessment in assessments}

@@ -31,7 +31,7 @@ class OutlyingRow(NamedTuple):
 
     index: int  # type: ignore[assignment]  # of its batch
     label: str  # of its batch
-    row: int  # its place among the rows of the batch
+    row: int  # its place among the rows that the batch came with
     score: float
     x: NDArray[Any]
     y: NDArray[Any] | None
@@ -68,7 +68,7 @@ def most_outlying(learner: Learner, batch: Batch, estimate: Estimate) -> tuple[O
         OutlyingRow(
             batch.index,
             batch.label,
-            int(row),
+            batch.place_of(int(row)),
             float(scores[row]),
             batch.X[row].copy(),
             None if batch.y is None else np.array(batch.y[row]),

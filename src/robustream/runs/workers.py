@@ -13,8 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from robustream.batch import Batch, Estimate
 from robustream.errors import InvalidInputError
+from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.threads import get_threads, limit_threads
 from robustream.learners import Learner
+from robustream.learners.device import OnDevice
 
 __all__ = ["count_workers", "estimate_batch", "estimate_in_order", "map_in_order"]
 
@@ -63,7 +65,8 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
 def estimate_batch(learner: Learner, seed: int, batch: Batch) -> Estimate:
     """Give the estimate of a batch, wherever that is done."""
     # The batch's index is the only source of randomness, so that the result does not depend on scheduling.
-    return learner.estimate(batch, np.random.default_rng([seed, batch.index]))
+    placed = OnDevice(learner) if is_device_array(batch.X) else learner
+    return placed.estimate(batch, np.random.default_rng([seed, batch.index]))
 
 
 def _alone(function: Callable[[Item], Result], item: Item) -> Result:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robustream.batch import Batch
 from robustream.sources.base import Partition, Source
@@ -83,7 +84,16 @@ def _screen(batch: Batch, selection: Selection) -> Batch:
             with np.errstate(over="ignore"):  # what the type cannot hold becomes infinite, and is counted below
                 y = y.astype(selection.dtype, copy=False)
     screened = batch_of_rows(batch.index, batch.label, (X, y if selection.targets else None), selection)
-    return screened._replace(stats={**batch.stats, **screened.stats})
+    return screened._replace(stats={**batch.stats, **screened.stats}, kept=_both(batch.kept, screened.kept))
+
+
+def _both(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Give which of the rows are kept that two screens were shown, one after the other."""
+    if first is None or second is None:
+        return second if first is None else first
+    kept = first.copy()
+    kept[first] = second
+    return kept
 
 
 def _why_unfit(batch: Batch, selection: Selection) -> str | None:

@@ -11,6 +11,8 @@ from robustream.spaces.base import Array, Space
 
 __all__ = ["Euclidean"]
 
+_AT_ONCE = 32  # points that are mixed at a time: one by one is slow for many, all at once would copy them all
+
 
 @dataclass(frozen=True)
 class Euclidean(Space):
@@ -36,8 +38,9 @@ class Euclidean(Space):
 
     def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
         total = np.zeros(mixtures[0].shape)
-        for mixture, weight in zip(mixtures, weights, strict=True):
-            total += weight * mixture
+        for start in range(0, len(mixtures), _AT_ONCE):
+            block = slice(start, start + _AT_ONCE)
+            total += np.tensordot(weights[block], np.stack(mixtures[block]), axes=1)
         return total.astype(mixtures[0].dtype, copy=False)
 
     def distances(self, mixture: Array, points: Sequence[Array]) -> Array:

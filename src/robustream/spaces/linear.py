@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -97,26 +98,15 @@ class LinearModels(ProductSpace):
         spread = np.diag(linear.moments)[: self.columns] > 0
         return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
 
-    def weigh(self, part: int, points: Sequence[Point], offsets: Array) -> Array:
+    def weigher(self, part: int, points: Sequence[Point]) -> Callable[[Array], Array] | None:
         """Give L' (coef - common) for moments L L': its length is how much the predictions for the batch's rows differ.
 
         It has the same spread for all honest batches, be their rows near together or far apart, where coefficients
         of a column that hardly varies in some of them differ by orders of magnitude.
         """
-        if part != 0:
-            return offsets
         moments = [LinearPoint(*point).moments for point in points]  # type: ignore[arg-type]
-        known = [matrix for matrix in moments if matrix is not None]
-        if len(known) < len(points):
-            return offsets
-        weighed = np.empty((len(points), self.outputs, self.columns))
-        rows = offsets.reshape(weighed.shape)
-        step = max(1, _CHUNK // self.columns**2)
-        for start in range(0, len(points), step):
-            block = slice(start, start + step)
-            inner = np.stack([matrix[: self.columns, : self.columns] for matrix in known[block]]).astype(np.float64)
-            weighed[block] = rows[block] @ _triangles(inner, float(np.finfo(known[0].dtype).eps))
-        return weighed.reshape(offsets.shape)
+        known = [matrix[: self.columns, : self.columns] for matrix in moments if matrix is not None]
+        return partial(_weigh, known) if part == 0 and len(known) == len(points) else None
 
     def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
@@ -133,6 +123,18 @@ class LinearModels(ProductSpace):
     def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
         """Give the coefficients of each batch."""
         return np.stack([LinearPoint(*point).coef for point in points])  # type: ignore[arg-type]
+
+
+def _weigh(moments: Sequence[Array], offsets: Array) -> Array:
+    count, columns = len(moments), len(moments[0])
+    rows = offsets.reshape(count, -1, columns)
+    weighed = np.empty(rows.shape)
+    step = max(1, _CHUNK // columns**2)
+    for start in range(0, count, step):
+        block = slice(start, start + step)
+        stacked = np.stack(moments[block]).astype(np.float64)
+        weighed[block] = rows[block] @ _triangles(stacked, float(np.finfo(moments[0].dtype).eps))
+    return weighed.reshape(offsets.shape)
 
 
 def _triangles(moments: Array, rounding: float) -> Array:

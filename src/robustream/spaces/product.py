@@ -9,7 +9,7 @@ alone sees it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -57,13 +57,13 @@ class ProductSpace(ABC):
         """
         return None
 
-    def weigh(self, part: int, points: Sequence[Point], offsets: Array) -> Array:
-        """Give the offsets of a part from a common value in units of what each point knows of it.
+    def weigher(self, part: int, points: Sequence[Point]) -> Callable[[Array], Array] | None:
+        """Give what turns offsets of a part from a common value into units of what each point knows of it.
 
         A batch that has hardly seen any rain may say anything about rain: only what it would cost on its own rows
-        counts. `offsets` has one row for each point. By default all points know all entries equally well.
+        counts. The offsets have one row for each point. None if nothing is known about what the points know.
         """
-        return offsets
+        return None
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         """Turn the value of a part, as expressed in the light of those before it, into the part itself."""

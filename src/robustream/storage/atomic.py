@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from robustream.errors import StorageError
 
 __all__ = ["write_atomically"]
+
+_SUFFIX = ".part"
+_ABANDONED_AFTER = 3600.0  # seconds
 
 
 def write_atomically(path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]) -> None:
@@ -24,10 +28,11 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[bytes | memo
     try:
         # A link stays a link: what it points to is replaced.
         target = Path(os.path.realpath(target))
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+        _remove_abandoned(target)
+        descriptor, name = tempfile.mkstemp(prefix=_prefix(target), suffix=_SUFFIX, dir=target.parent)
         temporary = Path(name)
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, _usual_mode(target))
+            temporary.chmod(_usual_mode(target))
             for piece in pieces:
                 file.write(piece)
             file.flush()
@@ -41,6 +46,20 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[bytes | memo
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:100]}."
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary files that writers of this file left behind when they were killed, long ago."""
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            ours = entry.name.startswith(_prefix(target)) and entry.name.endswith(_SUFFIX)
+            # A living writer has just touched its file.
+            if ours and time.time() - entry.stat().st_mtime > _ABANDONED_AFTER:
+                os.unlink(entry.path)
 
 
 def _usual_mode(target: Path) -> int:

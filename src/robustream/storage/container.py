@@ -11,6 +11,8 @@ of its size. Each file has a kind ("model", "checkpoint"), so that one is not ta
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +21,7 @@ from robustream.storage.atomic import write_atomically
 from robustream.storage.envelope import OPENING_SIZE, check_opening, open_envelope, seal
 from robustream.storage.tree import Tree, dump_tree, parse_tree
 
-__all__ = ["Content", "Tree", "pack", "read", "read_any", "unpack", "unpack_any", "write"]
+__all__ = ["Content", "Tree", "naming", "pack", "read", "read_any", "unpack", "unpack_any", "write"]
 
 
 class Content(NamedTuple):
@@ -59,12 +61,27 @@ def write(path: str | os.PathLike[str], tree: Tree, kind: str) -> None:
 
 def read(path: str | os.PathLike[str], kind: str) -> Tree:
     """Read the tree from a file; one that does not exist is a FileNotFoundError."""
-    return _explained(path, kind).tree
+    with naming(path):
+        return _of_kind(unpack_any(_load(Path(path))), kind)
 
 
 def read_any(path: str | os.PathLike[str]) -> Content:
     """Read the tree from a file, with its kind."""
-    return _explained(path, None)
+    with naming(path):
+        return unpack_any(_load(Path(path)))
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors about a file name it, and say what to do."""
+    try:
+        yield
+    except DamagedFileError as error:
+        raise DamagedFileError(
+            f"{os.fspath(path)} cannot be used: {error}. Take another copy of it or make it again."
+        ) from error
+    except NewerFormatError as error:
+        raise NewerFormatError(f"{os.fspath(path)} cannot be used: {error}.") from error
 
 
 def _pieces(tree: Tree, kind: str) -> list[bytes | memoryview]:
@@ -80,23 +97,9 @@ def _of_kind(content: Content, kind: str) -> Tree:
     return content.tree
 
 
-def _explained(path: str | os.PathLike[str], kind: str | None) -> Content:
-    try:
-        content = unpack_any(_load(Path(path)))
-        if kind is not None:
-            _of_kind(content, kind)
-        return content
-    except DamagedFileError as error:
-        raise DamagedFileError(
-            f"{os.fspath(path)} cannot be used: {error}. Take another copy of it or make it again."
-        ) from error
-    except NewerFormatError as error:
-        raise NewerFormatError(f"{os.fspath(path)} cannot be used: {error}.") from error
-
-
 def _load(path: Path) -> bytes:
     """Read a file whole, once its first bytes look right: a wrong file may be huge."""
     with path.open("rb") as file:
-        front = file.read(OPENING_SIZE)
-        check_opening(front, os.fstat(file.fileno()).st_size)
-        return front + file.read()
+        check_opening(file.read(OPENING_SIZE), os.fstat(file.fileno()).st_size)
+        file.seek(0)
+        return file.read()

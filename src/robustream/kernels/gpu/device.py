@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from robustream.errors import DeviceError, InvalidInputError
+from robustream.kernels.device_arrays import is_device_array
 
-__all__ = ["as_device_array", "is_device_array", "kernel", "load_cupy", "matrix", "multiprocessors"]
+__all__ = ["as_device_array", "kernel", "load_cupy", "matrix", "multiprocessors"]
 
 # What a table may hold, and what it is worked with in.
 _NAMES = {"float16": "Half", "float32": "float", "float64": "double"}
@@ -36,22 +37,13 @@ def load_cupy() -> Any:
     return cupy
 
 
-def is_device_array(values: Any) -> bool:
-    """Tell whether an array lies on a GPU, without importing anything."""
-    if hasattr(values, "__cuda_array_interface__"):
-        return True
-    device = getattr(values, "__dlpack_device__", None)
-    return device is not None and not isinstance(values, np.ndarray) and int(device()[0]) == 2
-
-
 def as_device_array(values: Any) -> Any:
     """Give a CuPy array that shares memory with an array on the GPU, or a copy of one on the host."""
     cupy = load_cupy()
-    if isinstance(values, cupy.ndarray) or not is_device_array(values):
-        return cupy.asarray(values)
     # A tensor that keeps track of gradients does not let itself be shared.
     plain = values.detach() if hasattr(values, "detach") else values
-    return cupy.from_dlpack(plain)
+    shared = is_device_array(plain) and not hasattr(plain, "__cuda_array_interface__")
+    return cupy.from_dlpack(plain) if shared else cupy.asarray(plain)
 
 
 def matrix(values: Any, name: str) -> Any:
@@ -72,6 +64,7 @@ def multiprocessors() -> int:
     return int(load_cupy().cuda.Device().attributes["MultiProcessorCount"])
 
 
+@cache
 def kernel(name: str, *types: Any) -> Any:
     """Give a compiled kernel; `types` are data types, or numbers, in the order of its template."""
     return _kernel(name, tuple(str(kind) if isinstance(kind, int) else _in_c(kind) for kind in types))

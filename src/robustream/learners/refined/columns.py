@@ -22,6 +22,7 @@ class Columns(NamedTuple):
     middle: Array
     unit: Array
     continuous: NDArray[np.bool_]
+    grain: Array  # step between the levels of a rounded column, in its unit; 0 where few values repeat
 
     def standard(self, X: Array) -> Array:
         """Give the continuous columns of X in their units, in single precision: enough to judge rows by."""
@@ -31,6 +32,13 @@ class Columns(NamedTuple):
         near /= self.unit[self.continuous].astype(X.dtype)
         # Squares of what is farther away would overflow.
         return np.clip(near, -FARTHEST, FARTHEST, out=near).astype(np.float32, copy=False)
+
+    def blurred(self, standard: Array, rng: np.random.Generator) -> Array:
+        """Give standard rows with the rounding of their columns undone at random: between levels there are valleys."""
+        grain = self.grain[self.continuous]
+        rounded = np.flatnonzero(grain)
+        standard[:, rounded] += rng.uniform(-0.5, 0.5, (len(standard), len(rounded))) * grain[rounded]
+        return standard
 
     def spread(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Give flags of all columns from those of the continuous ones."""
@@ -74,7 +82,10 @@ def typical_columns(X: Array) -> Columns:
     away = np.abs(ordered[stuck].astype(np.float64) - ordered[stuck, n // 2, None])
     mean_away = np.sum(away, axis=1) / np.maximum(np.sum(away > 0, axis=1), 1)
     unit[stuck] = np.where(mean_away > 0, mean_away, 1.0)
-    return Columns(middle, unit, ~common)
+    grain = np.zeros(len(unit))
+    for column in np.flatnonzero((levels < 0.5 * rows) & ~common):
+        grain[column] = np.median(np.diff(np.unique(ordered[column]))) / unit[column]
+    return Columns(middle, unit, ~common, grain)
 
 
 def _levels(ordered: Array) -> NDArray[np.intp]:

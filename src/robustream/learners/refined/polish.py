@@ -127,7 +127,7 @@ def polish(D: Array, Y: Array, beta: Array, use: Mask, sample: NDArray[np.intp],
 
 
 def _room(use: Mask, sample: NDArray[np.intp], k: int) -> Array:
-    """Standard deviation of residuals in units of the noise: smaller in the sample that was fitted, larger elsewhere."""
+    """Spread of residuals in units of the noise: smaller in the sample that was fitted, larger elsewhere."""
     n = len(sample)
     room = np.full((len(use), 1), np.sqrt(1 + k / n))
     room[sample] = np.sqrt(max(1 - k / n, 0.25))

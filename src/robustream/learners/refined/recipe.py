@@ -70,8 +70,9 @@ class RefinedPrincipal(PrincipalLearner):
         ordinary = np.flatnonzero(fit.row_weights > 0)
         some = ordinary[:: max(len(ordinary) // ROWS_FOR_DISTANCES, 1)]
         standard = (fit.completed[some] - mean) / np.exp(log_scale)
+        standard = standard.astype(dtype, copy=False)
         return principal_point(
-            mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard.astype(dtype, copy=False)
+            mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard, len(ordinary)
         )
 
     def _by_length(self, rows: Array) -> Point:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.learners.refined.cells import moments_with_missing
 from robustream.learners.refined.columns import typical_columns
+from robustream.learners.refined.joint import Joint, joint_moments, joint_with_missing
 from robustream.learners.refined.polish import Polished, looks_normal, plain, polish
 from robustream.learners.refined.scatter import foreign_rows
-from robustream.learners.refined.solver import Gram, Solver, gram_of, normal_equivalent, residuals, row_norm
+from robustream.learners.refined.solver import Solver, normal_equivalent, residuals, row_norm
 from robustream.learners.refined.starts import better_than_in_noise, robust_start
 from robustream.spaces import Array
 from robustream.spaces.linear import solve_moments
@@ -25,6 +25,9 @@ __all__ = ["RefinedFit", "refined_regression"]
 Mask = NDArray[np.bool_]
 # With fewer rows for each parameter a robust search finds good fits to a part of the rows even in pure noise.
 FEW_ROWS = 8
+# In a small table that goes for more rows.
+FEW_FOR_FEW = 30
+SMALL_TABLE = 150
 # With fewer rows the residuals of least squares are normal as far as one can see, bad rows or not.
 ROWS_TO_JUDGE = 1000
 ENOUGH = 2000  # rows, to tell what is typical of a target
@@ -64,60 +67,13 @@ def obeys(R: Array, D: Array, scale: Array, inverse: Array, typical: float) -> b
     return bool(np.all(excess < k + 5 * np.sqrt(2 * k)))
 
 
-class Joint(NamedTuple):
-    """Mean and covariance of design columns and targets, with the rows' weights."""
-
-    mean: Array
-    covariance: Array
-    weights: Array
-
-
-def joint_moments(D: Array, Y: Array, fit: Polished, fit_intercept: bool) -> Joint:
-    """Give the weighted mean and covariance of columns and targets; second moments without an intercept."""
-    p = D.shape[1] - fit_intercept
-    square = _square(fit.gram, p)
-    if not fit_intercept:
-        return Joint(np.zeros(len(square)), square, fit.weights)
-    mean = np.append(fit.gram.columns[p, :p], fit.gram.cross[p]).astype(np.float64) / fit.gram.rows
-    covariance = square - np.outer(mean, mean)
-    if np.any(np.diag(covariance) < 1e-3 * np.diag(square)):
-        # Some column hardly varies where rows have weight: its digits are lost unless the mean is taken off first.
-        centred = (D[:, :p] - mean[:p].astype(D.dtype), Y - mean[p:])
-        covariance = _square(gram_of(*centred, fit.weights), p)
-        rounding = (100 * np.finfo(D.dtype).eps) ** 2 * np.diag(square)
-        constant = np.diag(covariance) <= rounding
-        covariance[constant], covariance[:, constant] = 0.0, 0.0
-    return Joint(mean, covariance, fit.weights)
-
-
-def _square(gram: Gram, p: int) -> Array:
-    """Mean products of the first columns and the targets."""
-    cross = gram.cross[:p]
-    return np.block([[gram.columns[:p, :p], cross], [cross.T, gram.targets]]).astype(np.float64) / gram.rows
-
-
-def joint_with_missing(D: Array, Y: Array, flags: Mask, beta: Array, scale: Array, use: Mask) -> Joint:
-    """Do the same where bad cells of x are missing.
-
-    A completed cell adds its own uncertainty to the row's residual, so rows are judged by both.
-    """
-    p = flags.shape[1]
-    _, scatter, _ = moments_with_missing(D[use, :p], flags[use], n_steps=4)
-    variance = 1 / np.diag(np.linalg.inv(scatter + 1e-9 * np.eye(p)))
-    allowed = np.sqrt(scale**2 + flags @ (variance[:, None] * beta[:p] ** 2))
-    use = use & (row_norm(residuals(D, Y, beta) / allowed) < 4)
-    joint = np.column_stack([D[use, :p], Y[use]])
-    mean, covariance, _ = moments_with_missing(joint, np.pad(flags[use], ((0, 0), (0, Y.shape[1]))), n_steps=12)
-    return Joint(mean, covariance, use.astype(np.float64))
-
-
 def refined_regression(
     X: Array, Y: Array, rng: np.random.Generator, fit_intercept: bool = True, alpha: float = 0.0
 ) -> RefinedFit:
     """Give the linear regression that least squares would give on the clean rows of (X, Y) alone."""
     n, p = X.shape
     Y = Y.reshape(n, -1).astype(np.float64)
-    middle, y_unit, y_continuous = typical_columns(Y if n <= ENOUGH else Y[rng.choice(n, ENOUGH, replace=False)])
+    middle, y_unit, y_continuous, _ = typical_columns(Y if n <= ENOUGH else Y[rng.choice(n, ENOUGH, replace=False)])
     level = middle if fit_intercept else np.zeros_like(middle)
     Y = (Y - level) / y_unit
     foreign = foreign_rows(X, rng)
@@ -176,7 +132,8 @@ def _fit_without(aside: Mask, D: Array, Y: Array, solver: Solver, rng: np.random
     if ordinary is not None:
         return ordinary
     beta = robust_start(Ds, Ys, solver, rng)
-    if len(sample) < FEW_ROWS * D.shape[1] and not better_than_in_noise(Ds, Ys, beta, solver, rng):
+    few = max(FEW_ROWS * D.shape[1], min(FEW_FOR_FEW * D.shape[1], SMALL_TABLE))
+    if len(sample) < few and not better_than_in_noise(Ds, Ys, beta, solver, rng):
         return plain(D, Y, use, solver)
     return polish(D, Y, beta, use, sample, solver)
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from robustream.learners.refined.cells import few_far_cells, flag_cells, moments_with_missing
 from robustream.learners.refined.columns import Columns, typical_columns
 from robustream.learners.refined.groups import Metric, find_groups, fit_metric, only_far_apart, sharpen
-from robustream.learners.refined.tails import LIGHT, degrees_of_freedom, is_elliptical, t_weights
+from robustream.learners.refined.tails import LIGHT, belonging, degrees_of_freedom, is_elliptical, t_weights
 from robustream.spaces import Array
 
 Mask = NDArray[np.bool_]
 
 
 GAP = 3.0
+BORDERLESS = 30  # dimensions; from here on lengths of normal rows vary too little for borders to be in doubt
 WILD = -1  # label of rows that are foreign whatever they do
 
 
@@ -54,7 +55,7 @@ def follow_tails(X: Array, weights: Array, foreign: Foreign) -> Array:
     k = Z.shape[1]
     dof = degrees_of_freedom(np.einsum("ij,ij->i", Z, Z), k)
     if not np.isfinite(dof):
-        return weights
+        return doubt(X, weights, foreign)
     for _ in range(8):
         metric = fit_metric(sample, t_weights(np.einsum("ij,ij->i", Z, Z), dof, k))
         Z = metric.scores(sample)
@@ -68,6 +69,25 @@ def follow_tails(X: Array, weights: Array, foreign: Foreign) -> Array:
         t = weights * t_weights(np.einsum("ij,ij->i", scores, scores), dof, k)
         metric = fit_metric(standard[t > 0], t[t > 0])
     return t
+
+
+def doubt(X: Array, weights: Array, foreign: Foreign) -> Array:
+    """Weights with less for rows at the border of groups that surround the majority, as wide normal noise does.
+
+    A cut would leave the bad rows inside of it, just where a row counts most.
+    """
+    metric = foreign.metric
+    if metric is None or metric.whiten.shape[1] > BORDERLESS or not (foreign.labels > 1).any():
+        return weights
+    Z = metric.scores(foreign.typical.standard(X))
+    squared = np.einsum("ij,ij->i", Z, Z)
+    for label in np.unique(foreign.labels[foreign.labels > 1]):
+        group = foreign.labels == label
+        inflation = float(np.mean(squared[group])) / Z.shape[1]
+        around = np.sum(np.square(np.mean(Z[group], axis=0))) < 0.1 * inflation * Z.shape[1]
+        if around and inflation > 1:
+            weights = weights * belonging(squared, Z.shape[1], inflation, float(np.mean(group)))
+    return weights
 
 
 def isolated_rows(X: Array, typical: Columns) -> tuple[Mask, Mask]:
@@ -105,7 +125,7 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
         if wild.any():  # their squares may overflow; their label is all that is needed
             X = np.where(wild[:, None], typical.middle.astype(X.dtype), X)
         chosen = chosen[~alone[chosen]]
-    sample = typical.standard(X[chosen])
+    sample = typical.blurred(typical.standard(X[chosen]), rng)
     if not sample.shape[1] or n < 20:
         return Foreign(labels, typical, sample, None, None, X)
     found = find_groups(sample, rng)
@@ -118,7 +138,7 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
         completed = X.astype(np.float64)
         completed[~whole] = moments_with_missing(completed[~whole], flags[~whole], n_steps=5)[2]
         labels[whole & (labels == 0)] = WILD
-        sample = typical.standard(completed[chosen[labels[chosen] == 0]])
+        sample = typical.blurred(typical.standard(completed[chosen[labels[chosen] == 0]]), rng)
         found = find_groups(sample, rng)
     if found.groups:
         found, standard = only_far_apart(sample, found), typical.standard(completed)

@@ -10,8 +10,9 @@ from robustream.spaces import Array
 
 __all__ = ["better_than_in_noise", "concentrate", "elemental_start", "robust_start"]
 
-NOISE_FACTOR = 1.2
-SMALL_GAIN, LARGE_GAIN = 1.25, 4.0
+NOISE_SEARCHES = 5
+NOISE_GAIN, NOISE_TOGETHER = 1.2, 5.0  # in one search of noise out of fifty or so one of the two is exceeded
+LARGE_GAIN = 4.0
 ELEMENTAL_LIMIT = 8  # parameters; beyond, a clean random subset is too rare
 
 
@@ -77,20 +78,26 @@ def better_than_in_noise(D: Array, Y: Array, beta: Array, solver: Solver, rng: n
     """Tell whether a robust fit gains more over least squares than the same search gains in targets of pure noise.
 
     With few rows for each parameter the search always finds a part of the rows that fits well. What it finds on the
-    same design where there is nothing to find is the measure.
+    same design where there is nothing to find is the measure: of the scale that it saves, and of the way that it goes,
+    which is long where bad rows lie together in x.
     """
-    gain = _gain(D, Y, beta, solver)
+    gain, way = _gains(D, Y, beta, solver)
     # Where it is plain there is no need to search noise.
-    if gain < SMALL_GAIN or (gain > LARGE_GAIN and len(D) > 8 * D.shape[1]):
-        return gain > LARGE_GAIN
-    gains = []
-    for _ in range(3):
+    if gain > LARGE_GAIN and len(D) > 8 * D.shape[1]:
+        return True
+    found = []
+    for _ in range(NOISE_SEARCHES):
         noise = rng.standard_normal(Y.shape)
-        gains.append(_gain(D, noise, robust_start(D, noise, solver, rng), solver))
-    return gain > NOISE_FACTOR * max(gains)
+        found.append(_gains(D, noise, robust_start(D, noise, solver, rng), solver))
+    gains, ways = np.transpose(found)
+    together = (gain / np.median(gains)) ** 2 * way / np.median(ways)
+    return bool(gain > NOISE_GAIN * np.max(gains) or together > NOISE_TOGETHER)
 
 
-def _gain(D: Array, Y: Array, beta: Array, solver: Solver) -> float:
-    """Give how many times smaller the scale of the residuals is than that of least squares."""
-    everyone = row_norm(residuals(D, Y, solver(D, Y, np.ones(len(D)))))
-    return float(np.sqrt(np.mean(np.square(everyone)))) / bisquare_scale(row_norm(residuals(D, Y, beta)))
+def _gains(D: Array, Y: Array, beta: Array, solver: Solver) -> tuple[float, float]:
+    """Give how many times smaller than that of least squares the scale is, and how far apart the two fits are."""
+    least = solver(D, Y, np.ones(len(D)))
+    everyone = np.sqrt(np.mean(np.square(row_norm(residuals(D, Y, least)))))
+    scale = bisquare_scale(row_norm(residuals(D, Y, beta)))
+    way = np.sqrt(np.sum(np.square(row_norm(D @ (beta - least).astype(D.dtype)))) / D.shape[1])
+    return float(everyone / scale), float(way / scale)

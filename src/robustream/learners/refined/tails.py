@@ -17,9 +17,7 @@ LIGHT = 15.0  # from this many degrees of freedom on the plain moments lose less
 
 def degrees_of_freedom(squared: Array, n_dimensions: int) -> float:
     """Degrees of freedom nu of t rows: var(log d^2) = trigamma(k / 2) + trigamma(nu / 2)."""
-    log = np.log(np.maximum(squared, 1e-300))
-    variance = np.var(log)
-    error = np.sqrt(np.var((log - log.mean()) ** 2) / len(log))
+    variance, error = _spread_of_logarithms(squared)
     # Two standard errors to the light side: a normal sample must not be weighted.
     excess = variance - 2 * error - polygamma(1, n_dimensions / 2)
     if excess <= polygamma(1, LIGHT / 2):
@@ -48,3 +46,22 @@ def is_elliptical(Z: Array) -> bool:
     contrast = S[far].T @ S[far] / n_far - S[~far].T @ S[~far] / n_near
     expected = k * (k + 1) * (1 / n_far + 1 / n_near)
     return bool(np.sum(contrast**2) < expected * (1.2 + 8 / (k + 1)))
+
+
+def is_normal(Z: Array) -> bool:
+    """Whether whitened rows are as far out as normal ones, in all directions alike, a few of them excepted."""
+    squared = np.einsum("ij,ij->i", Z, Z)
+    variance, error = _spread_of_logarithms(squared)
+    return bool(abs(variance - polygamma(1, Z.shape[1] / 2)) < 3 * error) and is_elliptical(Z)
+
+
+def _spread_of_logarithms(squared: Array) -> tuple[float, float]:
+    """Variance of the logarithms, and its standard error."""
+    log = np.log(np.maximum(squared, 1e-300))
+    return float(np.var(log)), float(np.sqrt(np.var((log - log.mean()) ** 2) / len(log)))
+
+
+def belonging(squared: Array, n_dimensions: int, inflation: float, share: float) -> Array:
+    """Probability that rows at such distances are normal, and not of a share whose scatter is inflated."""
+    log_odds = 0.5 * squared * (1 - 1 / inflation) - 0.5 * n_dimensions * np.log(inflation)
+    return 1 / (1 + share / (1 - share) * np.exp(np.minimum(log_odds, 500.0)))

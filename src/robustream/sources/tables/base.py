@@ -34,7 +34,7 @@ class Pieces(ABC):
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
         """Yield the rows of the pieces from `start` up to `stop`, or the reason why a piece has none.
 
-        What it raises is the reason of the piece that was due; the pieces after it are then asked for again.
+        What it raises is the reason of the piece that was due, and of those after it up to the next of `starts`.
         """
 
     def starts(self) -> Sequence[int]:

@@ -66,7 +66,7 @@ def _expand(path: str) -> list[str]:
         return [path]
     if not glob.has_magic(path):
         raise InvalidInputError(f"There is no file or folder {path!r}.")
-    matches = [match for match in sorted(glob.glob(path, recursive=True)) if not _hidden(os.path.basename(match))]
+    matches = [match for match in sorted(glob.glob(path, recursive=True)) if not _matched_by_accident(match, path)]
     files = [file for match in matches for file in (_in_folder(match) if os.path.isdir(match) else [match])]
     if not files:
         raise InvalidInputError(f"No file matches the pattern {path!r}.")
@@ -79,6 +79,13 @@ def _in_folder(folder: str) -> list[str]:
         folders[:] = sorted(name for name in folders if not _hidden(name))
         files += [str(Path(where) / name) for name in names if not _hidden(name) and extension_of(name)]
     return sorted(files)
+
+
+def _matched_by_accident(match: str, pattern: str) -> bool:
+    """Tell whether a wildcard has found something hidden, in a pattern that names nothing hidden."""
+    parts = Path(pattern).parts
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    return any(map(_hidden, Path(match).parts[first:])) and not any(map(_hidden, parts[first:]))
 
 
 def _hidden(name: str) -> bool:

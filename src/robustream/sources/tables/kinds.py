@@ -17,6 +17,7 @@ NUMERIC = frozenset({"float32", "float64", "integer", "boolean", "decimal", "nul
 _WORDS = {"text": "text", "date": "dates or times", "other": "nested or binary values"}
 
 
+@lru_cache(maxsize=256)
 def kind_of(arrow_type: pa.DataType) -> str:
     """Name what a column of an Arrow type holds.
 

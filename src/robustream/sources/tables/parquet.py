@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Lock
 
 import pyarrow.parquet as pq
 
@@ -19,6 +21,10 @@ __all__ = ["ParquetFile", "ParquetPieces", "look_at_parquet"]
 # as large as its writer liked.
 _WINDOWS = 1 << 25
 _LEAST_WINDOW, _MOST_WINDOW = 1 << 14, 1 << 20
+
+# A footer takes some ten times its size while it is read. Those of files with very many columns come one by one.
+_LARGE_FOOTER = 1 << 21
+_one_at_a_time = Lock()
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,17 @@ class ParquetFile(TableFile):
 
 def look_at_parquet(path: str, size: int) -> ParquetFile:
     """Read the footer of a file."""
-    with pq.ParquetFile(path) as file:
+    with _one_at_a_time if _footer_bytes(path, size) > _LARGE_FOOTER else nullcontext(), pq.ParquetFile(path) as file:
         schema, metadata = file.schema_arrow, file.metadata
         groups = tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups))
         described = ArrowColumns.of(schema)
     return ParquetFile(path, size, described.columns, described.doubled, groups)
+
+
+def _footer_bytes(path: str, size: int) -> int:
+    with open(path, "rb") as file:
+        file.seek(max(0, size - 8))
+        return int.from_bytes(file.read(4), "little")
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,8 @@ class ParquetPieces(GroupedPieces):
             metadata = file.metadata
             if tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)) != self.groups:
                 raise UnusableError("the file has changed since it was first looked at")
-            absent = [name for name in selection.names if file.schema_arrow.get_field_index(name) < 0]
+            names = frozenset(file.schema_arrow.names)
+            absent = [name for name in selection.names if name not in names]
             if absent:
                 raise UnusableError(f"it has no column {some_names(absent)}")
             batches = file.iter_batches(max(sizes), row_groups=groups, columns=list(selection.names))

@@ -53,15 +53,16 @@ class FilePartition(Partition):
                 place += 1
 
     def _outcomes(self, place: int) -> Iterator[Outcome]:
-        """Yield what becomes of the pieces from `place` on, up to the first that breaks the reading, at least one."""
-        stop = self.first_piece + self.count
-        came = 0
+        """Yield what becomes of the pieces from `place` on, up to where a broken reading can begin again."""
+        due, stop = self.first_piece + place, self.first_piece + self.count
         try:
-            for outcome in self.pieces.read(self.first_piece + place, stop, self.selection):
+            for outcome in self.pieces.read(due, stop, self.selection):
                 yield outcome
-                came += 1
+                due += 1
+            reason = "the file ends before these rows; it has changed since it was first looked at"
         except Exception as error:
-            yield UnusableError(explain(error, self.pieces.format))
-            return
-        if self.first_piece + place + came < stop:
-            yield UnusableError("the file ends before these rows; it has changed since it was first looked at")
+            reason = explain(error, self.pieces.format)
+        # What is read forward from the same place as the broken piece would break there again.
+        again = next((start for start in self.pieces.starts() if start > due), stop)
+        for _ in range(due, min(again, stop)):
+            yield UnusableError(reason)

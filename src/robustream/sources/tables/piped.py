@@ -54,9 +54,9 @@ class PipedTable:
         text_target: bool = False,
     ) -> None:
         check_choice("missing", missing, MISSING)
-        self._pipe = Pipe(sys.stdin.buffer if stream is None else stream)
         described: Described
         try:
+            self._pipe = Pipe(sys.stdin.buffer if stream is None else stream)
             if self._pipe.is_arrow:
                 self._content: pa.RecordBatchReader | Head = pa.ipc.open_stream(self._pipe.as_file())
                 described = ArrowColumns.of(self._content.schema)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pyarrow as pa
+
 from robustream.batch import describe_failure
 
 __all__ = ["UnusableError", "explain", "some_names"]
@@ -16,7 +18,7 @@ class UnusableError(Exception):
 # What readers say, and what a person can do with it. The first pattern that is found counts.
 _KNOWN: tuple[tuple[str, str], ...] = (
     (
-        r"magic bytes not found|file too small|file is smaller than",
+        r"magic bytes not found|file too small|smaller than the minimum",
         "not a whole {format} file: cut off, or not {format} at all",
     ),
     (
@@ -60,7 +62,8 @@ def explain(error: BaseException, kind: str = "table") -> str:
     for pattern, words in _KNOWN:
         if re.search(pattern, text, re.IGNORECASE):
             return words.format(format=kind)
-    return describe_failure(error) if isinstance(error, Exception) else text
+    words = describe_failure(error) if isinstance(error, Exception) else text
+    return f"the {kind} file is damaged: {words}" if isinstance(error, pa.ArrowException) else words
 
 
 def some_names(names: list[str] | tuple[str, ...], most: int = 5) -> str:

@@ -108,12 +108,12 @@ def _usual_kind(name: str, files: Sequence[Described]) -> str:
     # Numbers of several sorts together outvote text.
     numbers = Counter({kind: times for kind, times in kinds.items() if kind in NUMERIC})
     if 2 * numbers.total() >= kinds.total():
-        # Where widths differ, the wider is safe.
-        return "float32" if set(numbers) == {"float32"} else _most({**numbers, "float32": 0})
+        narrow = numbers.pop("float32", 0)
+        return "float32" if narrow > numbers.total() else _most(numbers)
     return _most(kinds)
 
 
-def _most(kinds: Counter[str] | dict[str, int]) -> str:
+def _most(kinds: Counter[str]) -> str:
     return max(kinds, key=lambda kind: kinds[kind])
 
 

@@ -1,4 +1,4 @@
-"""Rows with missing or infinite cells: dropped and counted by column, or the reason why a batch cannot be used."""
+"""Rows with missing cells: dropped and counted by column, or the reason why a batch cannot be used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robustream.sources.tables.conversion import Rows, Selection
 
 __all__ = ["MISSING", "batch_of_rows"]
 
-MISSING = ("skip", "error", "keep")
+MISSING = ("skip", "skip-infinite", "error", "keep")
 
 _CLASS_TYPES = {"integer": np.int64, "boolean": np.bool_}
 
@@ -22,9 +22,10 @@ _LACKING, _INFINITE = "missing", "infinite"
 def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> Batch:
     """Make the batch of some rows, by the rule for missing cells.
 
-    Rows in which a cell is missing (null or NaN) or infinite are left out. `stats` counts them: "rows dropped", and
-    "missing:name" and "infinite:name" for each column. A batch that loses more than half of its rows is unreadable.
-    With `missing="error"` one such row is enough; with "keep" the cells stay as NaN or infinite numbers.
+    Rows in which a cell is missing (null or NaN) are left out. `stats` counts them: "rows dropped", and "missing:name"
+    for each column. A batch that loses more than half of its rows is unreadable, and so is one with an infinite cell:
+    whoever wrote it divided by zero or overflowed. With `missing="skip-infinite"` such rows are left out and counted
+    too, with "error" one missing cell is enough to fail, and with "keep" all stay as they are.
     """
     X, y = rows
     if not len(X):
@@ -34,13 +35,17 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
     bad, stats = _count_bad(X, y, selection)
     dropped = int(bad.sum())
     stats["rows dropped"] = dropped
+    infinite = {name: count for name, count in stats.items() if name.startswith(_INFINITE)}
+    if infinite and selection.missing != "skip-infinite":
+        reason = f"{_worst(infinite)}; missing='skip-infinite' leaves such rows out"
+        return Batch.unreadable(index, label, reason, stats)
     if selection.missing == "error":
         return Batch.unreadable(index, label, f"{_worst(stats)}; missing='skip' leaves such rows out", stats)
     if 2 * dropped > len(X):
         reason = f"{dropped} of {len(X)} rows cannot be used: {_worst(stats)}"
         return Batch.unreadable(index, label, reason, stats)
     kept = ~bad
-    return Batch(index, label, X[kept], None if y is None else _classes(y[kept], selection), None, stats)
+    return Batch(index, label, X[kept], None if y is None else _classes(y[kept], selection), None, stats, kept)
 
 
 def _all_finite(values: NDArray[Any]) -> bool:

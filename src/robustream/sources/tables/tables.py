@@ -35,9 +35,9 @@ class Tables:
     target : the name of the column to predict, or several names (y then has two dimensions), or None.
     columns : the columns to learn from, in this order; by default all that most files have, but the target.
     exclude : columns to leave out.
-    missing : what becomes of rows with missing or infinite cells. "skip" leaves them out and counts them by column in
-        `Batch.stats`, and a batch that loses more than half of its rows fails; "error" fails the batch; "keep" leaves
-        NaN in their place.
+    missing : what becomes of rows with missing cells. "skip" leaves them out and counts them by column (in
+        `Batch.stats`); a batch that loses more than half of its rows, or has an infinite cell, fails. "skip-infinite"
+        leaves rows with infinite cells out as well; "error" fails the batch; "keep" leaves NaN in their place.
     join_small_files : whether files smaller than a batch are joined with their neighbours; they then stand or fall
         together.
     header : whether the first line of a CSV file names the columns; without one they are f0, f1 and so on.

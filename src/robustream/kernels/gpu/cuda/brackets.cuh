@@ -17,14 +17,15 @@ __global__ void __launch_bounds__(256)
     for (int k = 0; k < VALUES<Real>; ++k)
         values[k] = magnitude(times(left[(long long)i * size + 32 * k + lane], right[(long long)j * size + 32 * k + lane]));
     auto count = [&](Real limit) {
-        int below = 0;
+        float below[4] = {};  // counted where comparisons are not in the way
 #pragma unroll
-        for (int k = 0; k < VALUES<Real>; ++k) below += values[k] < limit;
-        return sum_of_warp(below);
+        for (int k = 0; k < VALUES<Real>; ++k)
+            if (values[k] < limit) below[k % 4] += 1.0f;
+        return sum_of_warp(int(below[0] + below[1] + below[2] + below[3]));
     };
     Bits found = 0;
     // The last bits would not make a guess any better.
-    for (int bit = Order<Real>::width - 2; bit >= Order<Real>::width - 24; --bit) {
+    for (int bit = Order<Real>::width - 2; bit >= Order<Real>::width - 22; --bit) {
         const Bits trial = found | (Bits(1) << bit);
         if (trial <= Order<Real>::infinity && count(Order<Real>::back(trial)) <= rank) found = trial;
     }
@@ -45,25 +46,28 @@ __global__ void gather(const Source* table, int columns, const long long* rows, 
         if (column < columns) target[(long long)column * size + k] = number(table[rows[k] * columns + column]);
 }
 
-// Move thresholds to where the share of smaller products should be right; the counts start anew.
+// Move thresholds to where the share of smaller products should be right, on the line through two counted places.
 template <typename Real>
-__global__ void aim(long long pairs, double rows, double share, const Real* slopes, int* counts, Real* thresholds) {
+__global__ void aim(long long pairs, double rows, double share, Real low, Real high, const int* low_counts,
+                    const int* high_counts, Real* slopes, Real* thresholds) {
     const long long pair = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (pair >= pairs) return;
-    const Real old = thresholds[pair], moved = old + Real(share - counts[pair] / rows) * slopes[pair];
+    const Real old = thresholds[pair], width = (high - low) * old;
+    const Real slope = width * Real(rows) / Real(max(high_counts[pair] - low_counts[pair], 1));
+    const Real moved = low * old + Real(share - low_counts[pair] / rows) * slope;
+    slopes[pair] = slope;
     thresholds[pair] = min(max(moved, old / 2), old * 2);
-    counts[pair] = 0;
 }
 
 // Put a bracket around the place where the threshold must be by now.
 template <typename Real>
-__global__ void enclose(long long pairs, double rows, double share, const Real* slopes, const int* counts,
+__global__ void enclose(long long pairs, double rows, double share, double doubt, const Real* slopes, const int* counts,
                         const Real* thresholds, Real* lows, Real* highs) {
     const long long pair = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (pair >= pairs) return;
     const double off = share - counts[pair] / rows, distance = fabs(off);
-    // The slope is known to some per cent, and counts between two places vary with the root of their number.
-    const double margin = 0.25 * distance + 5.0 * sqrt(distance / rows) + 4.0 / rows;
+    // The slope is known up to a share of it, and counts between two places vary with the root of their number.
+    const double margin = doubt * distance + 5.0 * sqrt(distance / rows) + 4.0 / rows;
     const Real low = thresholds[pair] + Real(off - margin) * slopes[pair];
     const Real high = thresholds[pair] + Real(off + margin) * slopes[pair];
     // Nothing but 0 is below the smallest number, so that at least the zeros are counted.

@@ -7,6 +7,7 @@
 constexpr int SIDE = 4;
 constexpr int PAIRS = SIDE * SIDE;
 constexpr int THREADS = 352;  // at most, in a block
+constexpr int PITCH = PAIRS + 1;  // of what a thread has in shared memory: odd, so that banks do not collide
 constexpr int ROWS = 32;  // in one stage; an even number
 // Counts of one stage are packed as digits of a float: exact, in few registers, and not in the way of comparisons.
 constexpr int PACKED = 4;
@@ -35,47 +36,58 @@ struct Tables {
     {rows_, left_columns_, right_columns_, left_width_, right_width_, same_, triangle_, skip_, left_first_,      \
      left_stop_}
 
-template <typename Target, typename Source> struct Copy {
-    static constexpr bool waits = false;
-    static __device__ __forceinline__ void one(Target* target, const Source* source) { *target = number(*source); }
-};
-template <> struct Copy<float, float> {
-    static constexpr bool waits = true;
-    static __device__ __forceinline__ void one(float* target, const float* source) {
-        unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(target));
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(source));
+// Copies from memory to shared memory that run on their own; half precision is converted on the way and does not.
+template <int bytes> __device__ __forceinline__ void send(void* target, const void* source) {
+    unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(target));
+    if (bytes == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(source));
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(source), "n"(bytes));
+}
+__device__ __forceinline__ void await_copies() {
+    asm volatile("cp.async.commit_group;");
+    asm volatile("cp.async.wait_group 0;");
+}
+template <int count> __device__ __forceinline__ void copy(float* target, const float* source) {
+    send<4 * count>(target, source);
+}
+template <int count> __device__ __forceinline__ void copy(double* target, const double* source) {
+    send<count == 1 ? 8 : 16>(target, source);
+    if (count == SIDE) send<16>(target + 2, source + 2);
+}
+template <int count> __device__ __forceinline__ void copy(float* target, const Half* source) {
+    if (count == 1) {
+        *target = number(*source);
+    } else {
+        const ushort4 four = *reinterpret_cast<const ushort4*>(source);
+        *reinterpret_cast<float4*>(target) =
+            make_float4(number(Half{four.x}), number(Half{four.y}), number(Half{four.z}), number(Half{four.w}));
     }
-};
-template <> struct Copy<double, double> {
-    static constexpr bool waits = true;
-    static __device__ __forceinline__ void one(double* target, const double* source) {
-        unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(target));
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(place), "l"(source));
-    }
-};
-__device__ __forceinline__ void end_of_copies() { asm volatile("cp.async.commit_group;"); }
-template <int pending> __device__ __forceinline__ void await_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending));
 }
 
-// Bring one panel of one stage into shared memory; columns beyond the table become 0.
+// Bring one panel of one stage into shared memory, `count` columns at a time; columns beyond the table become 0.
+template <int count, typename Real, typename Source>
+__device__ __forceinline__ void stage_panel(const Source* table, int columns, int first, int width, long long first_row,
+                                            int rows, Real* target, int pitch) {
+    const int chunks = width / count, row_step = blockDim.x / chunks, column_step = blockDim.x % chunks * count;
+    int row = threadIdx.x / chunks, column = threadIdx.x % chunks * count;
+    const Source* from = table + (first_row + row) * columns + first + column;
+    Real* to = target + row * pitch + column;
+    const int from_step = row_step * columns + column_step, to_step = row_step * pitch + column_step;
+    while (row < rows) {
+        if (first + column < columns) copy<count>(to, from);
+        else
+            for (int k = 0; k < count; ++k) to[k] = Real(0);
+        row += row_step, column += column_step, from += from_step, to += to_step;
+        if (column >= width) column -= width, ++row, from += columns - width, to += pitch - width;
+    }
+}
 template <typename Real, typename Source>
 __device__ __forceinline__ void stage_panel(const Source* table, int columns, int first, int width, long long first_row,
                                             int rows, Real* target, int pitch) {
-    int row = threadIdx.x / width, column = threadIdx.x % width;
-    const int row_step = blockDim.x / width, column_step = blockDim.x % width;
-    while (row < rows) {
-        if (first + column < columns)
-            Copy<Real, Source>::one(target + row * pitch + column, table + (first_row + row) * columns + first + column);
-        else
-            target[row * pitch + column] = Real(0);
-        row += row_step;
-        column += column_step;
-        if (column >= width) {
-            column -= width;
-            ++row;
-        }
-    }
+    // Whole groups wherever they begin at places that allow it.
+    if (columns % SIDE == 0 && reinterpret_cast<unsigned long long>(table) % 16 == 0)
+        stage_panel<SIDE>(table, columns, first, width, first_row, rows, target, pitch);
+    else
+        stage_panel<1>(table, columns, first, width, first_row, rows, target, pitch);
 }
 
 __device__ __forceinline__ void load_group(const float* place, float* values) {
@@ -106,7 +118,7 @@ __device__ __forceinline__ bool has_work(const Tables& tables) {
                                    int(blockIdx.z + 1) * tables.right_width;
 }
 
-// Call work(stage, rows) for each stage of this block, the next one being on its way meanwhile.
+// Call work(lines, rows) for each stage of this block, the next one being on its way meanwhile.
 template <typename Real, typename Source, typename Work>
 __device__ __forceinline__ void for_stages(const Tables& tables, const Source* left, const Source* right, int pitch,
                                            Real* buffers, Work work) {
@@ -121,25 +133,28 @@ __device__ __forceinline__ void for_stages(const Tables& tables, const Source* l
             if (!tables.same)
                 stage_panel(right, tables.right_columns, int(blockIdx.z) * tables.right_width, tables.right_width,
                             first_row, rows, target + tables.left_width, pitch);
+            // Rows are passed in twos. A row of numbers that compare with nothing makes an odd number even.
+            if (rows % 2)
+                for (int k = threadIdx.x; k < pitch; k += blockDim.x)
+                    target[rows * pitch + k] = Order<Real>::back(Order<Real>::infinity | 1);
         }
-        end_of_copies();
     };
     long long stage = (long long)blockIdx.x * tables.skip;
     bring(stage, 0);
     for (int which = 0; stage < stages; stage += step, which ^= 1) {
+        await_copies();
+        // All have this stage now, and all are done with the one whose place the next one takes.
+        __syncthreads();
         bring(stage + step, which ^ 1);
-        await_copies<1>();
-        __syncthreads();
         work(buffers + which * ROWS * pitch, int(min((long long)ROWS, tables.rows - stage * ROWS)));
-        __syncthreads();
     }
 }
 
-// Count the products below a threshold for each pair.
+// Count the products below a multiple of a threshold for each pair.
 template <typename Source, typename Real>
 __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
     count_below(TABLE_ARGUMENTS, const Source* left, const Source* right, const int* tiles, const Real* thresholds,
-                int* counts) {
+                Real factor, int* counts) {
     extern __shared__ __align__(16) unsigned char memory[];
     const Tables tables = TABLES_OF_ARGUMENTS;
     if (!has_work(tables)) return;
@@ -151,18 +166,19 @@ __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
         const int i = post.i + k / SIDE, j = post.j + k % SIDE;
         below[k] = 0.0f;
         // Nothing is below 0: places that are no pair count nothing.
-        limit[k] = is_pair(tables, i, j) ? thresholds[(long long)i * tables.right_columns + j] : Real(0);
+        limit[k] = is_pair(tables, i, j) ? factor * thresholds[(long long)i * tables.right_columns + j] : Real(0);
     }
     for_stages<Real>(tables, left, right, post.pitch, reinterpret_cast<Real*>(memory), [&](const Real* lines, int rows) {
-#pragma unroll 2
-        for (int row = 0; row < rows; ++row) {
+        auto pass = [&](const Real* line) {
             Real a[SIDE], b[SIDE];
-            load_group(lines + row * post.pitch + post.left, a);
-            load_group(lines + row * post.pitch + post.right, b);
+            load_group(line + post.left, a);
+            load_group(line + post.right, b);
 #pragma unroll
             for (int k = 0; k < PAIRS; ++k)
                 if (magnitude(times(a[k / SIDE], b[k % SIDE])) < limit[k]) below[k] += 1.0f;
-        }
+        };
+        const Real* end = lines + rows * post.pitch;
+        for (const Real* line = lines; line < end; line += 2 * post.pitch) pass(line), pass(line + post.pitch);
     });
 #pragma unroll
     for (int k = 0; k < PAIRS; ++k) {
@@ -193,12 +209,13 @@ __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
     const Findings<Real> findings = FINDINGS_OF_ARGUMENTS;
     if (!has_work(tables)) return;
     const Post post = take_post(tables, tiles);
-    double* totals = reinterpret_cast<double*>(memory) + threadIdx.x;
-    int* counts = reinterpret_cast<int*>(memory + sizeof(double) * PAIRS * blockDim.x) + threadIdx.x;
-    unsigned short* cursors = reinterpret_cast<unsigned short*>(
-        memory + (sizeof(double) + sizeof(int)) * PAIRS * blockDim.x) + threadIdx.x;
-    Real* buffers =
-        reinterpret_cast<Real*>(memory + (sizeof(double) + sizeof(int) + sizeof(short)) * PAIRS * blockDim.x);
+    Real* buffers = reinterpret_cast<Real*>(memory);
+    unsigned char* rest = memory + 2 * ROWS * post.pitch * sizeof(Real);
+    double* totals = reinterpret_cast<double*>(rest) + threadIdx.x * PITCH;
+    rest += blockDim.x * PITCH * sizeof(double);
+    int* counts = reinterpret_cast<int*>(rest) + threadIdx.x * PITCH;
+    rest += blockDim.x * PITCH * sizeof(int);
+    unsigned short* cursors = reinterpret_cast<unsigned short*>(rest) + threadIdx.x * PITCH;
     Real low[PAIRS], high[PAIRS], sum[PAIRS];
     float below[PAIRS / PACKED];
 #pragma unroll
@@ -209,9 +226,9 @@ __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
         low[k] = real ? lows[pair] : Real(0);
         high[k] = real ? highs[pair] : Real(0);
         sum[k] = Real(0), below[k / PACKED] = 0.0f;
-        totals[k * blockDim.x] = 0.0;
-        counts[k * blockDim.x] = 0;
-        cursors[k * blockDim.x] = 0;
+        totals[k] = 0.0;
+        counts[k] = 0;
+        cursors[k] = 0;
     }
     const long long slab_pairs = (long long)(tables.left_stop - tables.left_first) * tables.right_columns;
     const long long base =
@@ -236,10 +253,9 @@ __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
         return mask;
     };
     for_stages<Real>(tables, left, right, post.pitch, buffers, [&](const Real* lines, int rows) {
-        for (int row = 0; row < rows; row += 2) {
-            const Real* line = lines + row * post.pitch;
-            const float first = pass(line);
-            const float second = row + 1 < rows ? pass(line + post.pitch) : 0.0f;
+        const Real* end = lines + rows * post.pitch;
+        for (const Real* line = lines; line < end; line += 2 * post.pitch) {
+            const float first = pass(line), second = pass(line + post.pitch);
             if (first + second == 0.0f) continue;
             unsigned mask = unsigned(first) | unsigned(second) << PAIRS;
             // Few products lie inside, so that they are worked out once more and no register waits for them.
@@ -248,22 +264,22 @@ __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
                 mask &= mask - 1;
                 const Real* place = line + (bit / PAIRS) * post.pitch;
                 const Real product = times(place[post.left + k / SIDE], place[post.right + k % SIDE]);
-                const int found = cursors[k * blockDim.x];
+                const int found = cursors[k];
                 if (found < findings.capacity) {
                     const long long fragment = base + (long long)(k / SIDE) * tables.right_columns + k % SIDE;
                     findings.inside[fragment * findings.capacity + found] = product;
-                    cursors[k * blockDim.x] = found + 1;
+                    cursors[k] = found + 1;
                 } else {
-                    cursors[k * blockDim.x] = 0xffff;  // too many; no capacity is as large
+                    cursors[k] = 0xffff;  // too many; no capacity is as large
                 }
             }
         }
         // Short sums in the type of the input, long ones in double precision.
 #pragma unroll
         for (int k = 0; k < PAIRS; ++k) {
-            totals[k * blockDim.x] += double(sum[k]);
+            totals[k] += double(sum[k]);
             sum[k] = Real(0);
-            counts[k * blockDim.x] += (int(below[k / PACKED]) / int(unit_of(k))) % BASE;
+            counts[k] += (unsigned(below[k / PACKED]) >> (6 * (k % PACKED))) & (BASE - 1);
             if (k % PACKED == PACKED - 1) below[k / PACKED] = 0.0f;
         }
     });
@@ -271,8 +287,8 @@ __global__ void __launch_bounds__(THREADS, sizeof(Real) == 4 ? 2 : 1)
     for (int k = 0; k < PAIRS; ++k) {
         if (!is_pair(tables, post.i + k / SIDE, post.j + k % SIDE)) continue;
         const long long fragment = base + (long long)(k / SIDE) * tables.right_columns + k % SIDE;
-        findings.below[fragment] = counts[k * blockDim.x];
-        findings.sums[fragment] = totals[k * blockDim.x];
-        findings.found[fragment] = cursors[k * blockDim.x];
+        findings.below[fragment] = counts[k];
+        findings.sums[fragment] = totals[k];
+        findings.found[fragment] = cursors[k];
     }
 }

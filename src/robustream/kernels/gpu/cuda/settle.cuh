@@ -1,4 +1,4 @@
-// The exact threshold among the few products inside a bracket, and the sum of all that is kept.
+// The exact threshold among the few products inside a bracket, and the mean of all that is kept.
 
 constexpr int SETTLERS = 4;    // warps in a block, one pair each
 template <typename Real> constexpr int MOST_INSIDE = 8192 / sizeof(Real);
@@ -6,7 +6,7 @@ template <typename Real> constexpr int MOST_INSIDE = 8192 / sizeof(Real);
 template <typename Real>
 __global__ void __launch_bounds__(32 * SETTLERS)
     settle(TABLE_ARGUMENTS, int blocks, int kept, const Real* lows, const Real* highs, FINDING_ARGUMENTS,
-           double* totals, int* failures, int* failed) {
+           Real* means, int* failures, int* failed) {
     using Bits = typename Order<Real>::Bits;
     const Tables tables = TABLES_OF_ARGUMENTS;
     const Findings<Real> findings = FINDINGS_OF_ARGUMENTS;
@@ -73,6 +73,10 @@ __global__ void __launch_bounds__(32 * SETTLERS)
     // Short sums may overflow where the whole does not.
     settled = settled && isfinite(total);
     if (lane) return;
-    if (settled) totals[pair] = total;
-    else failed[atomicAdd(failures, 1)] = int(pair);
+    if (!settled) {
+        failed[atomicAdd(failures, 1)] = int(pair);
+        return;
+    }
+    means[pair] = Real(total / kept);
+    if (tables.triangle) means[(long long)j * tables.right_columns + i] = Real(total / kept);
 }

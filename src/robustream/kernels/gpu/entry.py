@@ -1,0 +1,77 @@
+"""The public kernels for arrays on a GPU: input is checked here, once, and results come back in kind."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from robustream.errors import InvalidInputError
+from robustream.kernels.gpu import median, pairs
+from robustream.kernels.gpu.device import as_device_array, load_cupy, matrix
+from robustream.kernels.gpu.digits import kept_sums_by_digits
+from robustream.kernels.gpu.rows import DeviceRows, on_host
+from robustream.kernels.reference import kept_count
+
+__all__ = ["all_finite", "geometric_median", "in_kind", "trimmed_covariance", "trimmed_cross", "trimmed_inner"]
+
+
+def trimmed_inner(x: Any, y: Any, trim: float) -> float:
+    """Sum the products of two vectors without the largest ones in magnitude."""
+    left, right = _finite(as_device_array(x), "x"), _finite(as_device_array(y), "y")
+    if left.ndim != 1 or right.ndim != 1:
+        raise InvalidInputError(f"x and y must be 1-dimensional; got shapes {left.shape} and {right.shape}.")
+    _same_rows(left, right, "x", "y")
+    real = load_cupy().result_type(left, right)
+    first, second = (matrix(vector[:, None].astype(real, copy=False), "x") for vector in (left, right))
+    only = load_cupy().zeros(1, "int32")
+    return float(kept_sums_by_digits(first, second, kept_count(len(left), trim), only)[0])
+
+
+def trimmed_covariance(X: Any, trim: float) -> Any:
+    """Average the kept products of every pair of columns, without centring."""
+    return in_kind(pairs.trimmed_covariance(_finite(matrix(X, "X"), "X"), trim), X)
+
+
+def trimmed_cross(X: Any, Y: Any, trim: float) -> Any:
+    """Average the kept products of every column of X with every column of Y."""
+    left, right = _finite(matrix(X, "X"), "X"), _finite(as_device_array(Y), "Y")
+    _same_rows(left, right, "X", "Y")
+    return in_kind(pairs.trimmed_cross(left, right, trim), X)
+
+
+def geometric_median(points: Any, weights: Any, **options: Any) -> Any:
+    """Find the point with the least weighted sum of distances to the given points."""
+    array = _finite(as_device_array(points), "points")
+    found, info = median.geometric_median(array, None if weights is None else on_host(weights), **options)
+    return in_kind(found, points), info
+
+
+def in_kind(result: Any, like: Any) -> Any:
+    """Give a result as the library of the argument would: NumPy for what a learner works on, else where that lies."""
+    if isinstance(like, DeviceRows):
+        return on_host(result)
+    if type(like).__module__.split(".")[0] == "torch":
+        return sys.modules["torch"].from_dlpack(result)
+    if hasattr(like, "__array_namespace__") and not isinstance(like, load_cupy().ndarray):
+        return like.__array_namespace__().from_dlpack(result)
+    return result
+
+
+def all_finite(array: Any) -> bool:
+    """Tell whether all is finite, by one sum unless that overflows."""
+    cupy = load_cupy()
+    total = array.sum(dtype="float64" if array.dtype.kind == "f" else None)
+    return bool(cupy.isfinite(total)) or bool(cupy.isfinite(array).all())
+
+
+def _finite(array: Any, name: str) -> Any:
+    if not all_finite(array):
+        raise InvalidInputError(f"{name} must be finite; got NaN or infinity. Drop or fill those rows first.")
+    return array
+
+
+def _same_rows(left: Any, right: Any, left_name: str, right_name: str) -> None:
+    if len(left) != len(right):
+        raise InvalidInputError(
+            f"{left_name} and {right_name} must have the same number of rows; got {len(left)} and {len(right)}."
+        )

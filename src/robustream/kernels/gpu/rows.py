@@ -1,0 +1,186 @@
+"""Rows on the GPU that NumPy's functions take for an array, so that learners are written once for both.
+
+NumPy hands the work to whoever defines `__array_ufunc__` and `__array_function__`; here it goes to CuPy. What is as
+long as a batch stays on the GPU; what is short (a sample of the rows, column means, a covariance matrix) comes back as
+a plain NumPy array, where the small steps of a learner are quicker. What CuPy cannot do is done by NumPy on a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from robustream.kernels.gpu.columns import column_medians
+from robustream.kernels.gpu.device import as_device_array, load_cupy
+
+__all__ = ["DeviceRows", "on_host"]
+
+# Results with fewer rows come back to the host.
+_FEWEST_ROWS = 8192
+_LARGEST_ON_HOST = 1 << 24
+
+
+class DeviceRows(NDArrayOperatorsMixin):
+    """A CuPy array with the manners of a NumPy array."""
+
+    __slots__ = ("array",)
+    __array_priority__ = 100
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        return self.array.__cuda_array_interface__
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        host = self.array.get()
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        outs = options.pop("out", ())
+        if ufunc is np.matmul and method == "__call__":
+            result = _give(_unwrap(inputs[0]) @ _unwrap(inputs[1]))
+        else:
+            function = ufunc if method == "__call__" else getattr(ufunc, method)
+            known = getattr(load_cupy(), ufunc.__name__, None)
+            known = known if method == "__call__" or known is None else getattr(known, method, None)
+            result = _call(function, known, inputs, options)
+        if not outs:
+            return result
+        if isinstance(outs[0], DeviceRows):
+            outs[0].array[...] = _unwrap(result)
+        else:
+            outs[0][...] = on_host(result)
+        return outs[0]
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        if function in _SPECIAL:
+            found = _SPECIAL[function](*inputs, **options)
+            if found is not None:
+                return found
+        module: Any = load_cupy()
+        for name in function.__module__.split(".")[1:]:
+            module = getattr(module, name, module)
+        return _call(function, getattr(module, function.__name__, None), inputs, options)
+
+    def __getattr__(self, name: str) -> Any:
+        """Shapes and types are those of the array; its methods give what NumPy's would."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = getattr(self.array, name)
+        if not callable(value):
+            return _give(value)
+        return lambda *inputs, **options: _method(value, inputs, options)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, place: Any) -> Any:
+        return _give(self.array[_place(place)])
+
+    def __setitem__(self, place: Any, values: Any) -> None:
+        self.array[_place(place)] = _unwrap(values)
+
+    @property
+    def T(self) -> DeviceRows:  # noqa: N802 - NumPy's name
+        """The transpose, which stays on the GPU however few rows it has."""
+        return DeviceRows(self.array.T)
+
+    def __float__(self) -> float:
+        return float(self.array)
+
+    def __bool__(self) -> bool:
+        return bool(self.array)
+
+
+def on_host(value: Any) -> Any:
+    """Give a NumPy array of what may lie on the GPU; anything else as it is."""
+    if isinstance(value, DeviceRows):
+        return value.array.get()
+    return value.get() if isinstance(value, load_cupy().ndarray) else value
+
+
+def _call(function: Callable[..., Any], known: Any, inputs: Any, options: Any) -> Any:
+    """Let CuPy do it, or NumPy on copies where CuPy does not know how."""
+    if known is not None:
+        try:
+            given = {key: _unwrap(value) for key, value in options.items()}
+            return _give(known(*(_unwrap(value) for value in inputs), **given))
+        except (TypeError, NotImplementedError, AttributeError):
+            pass
+    copied = {key: _copied(value) for key, value in options.items()}
+    return function(*(_copied(value) for value in inputs), **copied)
+
+
+def _method(method: Any, inputs: Any, options: Any) -> Any:
+    initial = options.pop("initial", None)
+    result = _give(method(*(_unwrap(value) for value in inputs), **options))
+    if initial is None:
+        return result
+    # Of the reductions only the extremes are asked with a value to begin with.
+    return np.maximum(result, initial) if method.__name__ == "max" else np.minimum(result, initial)
+
+
+def _unwrap(value: Any) -> Any:
+    """Give what CuPy works on: its own arrays, numbers as they are."""
+    if isinstance(value, DeviceRows):
+        return value.array
+    if isinstance(value, np.ndarray):
+        return as_device_array(value) if value.ndim else value[()]
+    if isinstance(value, (tuple, list)) and any(isinstance(part, (DeviceRows, np.ndarray)) for part in value):
+        return type(value)(_unwrap(part) for part in value)
+    return value
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_copied(part) for part in value)
+    return on_host(value)
+
+
+def _give(value: Any) -> Any:
+    """Keep what is long on the GPU; give back what is short."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_give(part) for part in value)
+    if not isinstance(value, load_cupy().ndarray):
+        return value
+    if value.ndim == 0:
+        return value.get()[()]
+    long = value.shape[0] > _FEWEST_ROWS or value.size > _LARGEST_ON_HOST
+    return DeviceRows(value) if long else value.get()
+
+
+def _place(place: Any) -> Any:
+    """Give an index that CuPy takes: flags within several indices become numbers."""
+    if isinstance(place, tuple):
+        return tuple(np.flatnonzero(part) if _is_flags(part) else _unwrap(part) for part in place)
+    return _unwrap(place)
+
+
+def _is_flags(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype == bool and part.ndim == 1
+
+
+def _median(values: Any, axis: int | None = None, **options: Any) -> Any:
+    array = _unwrap(values)
+    if axis not in (0, None) or options or array.ndim != (2 if axis == 0 else 1) or array.dtype.kind != "f":
+        return None
+    medians = column_medians(array if array.ndim == 2 else array[:, None])
+    return _give(medians.astype(array.dtype, copy=False)) if axis == 0 else _give(medians[0])
+
+
+def _quantile(values: Any, share: Any, *, method: str = "linear", **options: Any) -> Any:
+    array = _unwrap(values)
+    if method != "weibull" or options or array.ndim != 1 or np.ndim(share):
+        return None
+    rank = min(max((array.size + 1) * float(share) - 1, 0.0), array.size - 1.0)
+    lower = int(rank)
+    pair = load_cupy().sort(array)[lower : lower + 2].get()
+    return pair[0] + (rank - lower) * (pair[-1] - pair[0])
+
+
+_SPECIAL: dict[Any, Callable[..., Any]] = {np.median: _median, np.quantile: _quantile}

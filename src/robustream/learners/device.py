@@ -1,0 +1,41 @@
+"""Any learner on the GPU: the passes over all rows run there, the small steps on the host, by the same code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robustream.batch import Batch
+from robustream.kernels.device_arrays import is_device_array
+from robustream.learners.base import Learner
+from robustream.spaces import Point, ProductSpace
+
+__all__ = ["OnDevice"]
+
+
+@dataclass(frozen=True)
+class OnDevice(Learner):
+    """A learner whose batches lie on the GPU, or are copied there; its estimates are plain NumPy arrays."""
+
+    inner: Learner
+
+    def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
+        return self.inner.space(n_columns, n_outputs)
+
+    def required_rows(self, n_columns: int) -> int:
+        return self.inner.required_rows(n_columns)
+
+    def minimum_rows(self, n_columns: int) -> int:
+        return self.inner.minimum_rows(n_columns)
+
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+        # Imported here: whoever stays on the host must not need CuPy.
+        from robustream.kernels.gpu.lending import lend, work_stream
+        from robustream.kernels.gpu.rows import on_host
+
+        with work_stream(is_device_array(batch.X)):
+            lent = batch._replace(X=lend(batch.X), y=None if batch.y is None else lend(batch.y))
+            point: Any = self.inner.solve(lent, rng)
+            return type(point)(*(on_host(part) for part in point))

@@ -1,0 +1,1 @@
+"""Pictures of stored results; only these modules need matplotlib."""

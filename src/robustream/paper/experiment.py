@@ -1,0 +1,83 @@
+"""What an experiment is: cells to run, what the paper says, pictures and tables from the stored rows, and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from robustream.paper.cells import Cell
+from robustream.paper.results import Results
+from robustream.paper.sizes import Size
+
+__all__ = ["Claim", "Context", "Experiment", "Finding", "Picture", "Table", "Verdict"]
+
+Verdict = Literal["holds", "holds in part", "does not hold", "cannot be checked"]
+
+
+class Context(NamedTuple):
+    """What a run is told: its size, its seed, and where data sets lie that do not come with the package."""
+
+    size: Size
+    seed: int = 0
+    data: Path | None = None
+
+
+class Picture(NamedTuple):
+    """A drawing: a name for its file, a caption, and who draws it (a matplotlib figure comes out)."""
+
+    name: str
+    caption: str
+    draw: Callable[[Results], Any]
+
+
+class Table(NamedTuple):
+    """A table of texts."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Finding(NamedTuple):
+    """What the stored numbers say about a claim."""
+
+    verdict: Verdict
+    text: str
+
+
+class Claim(NamedTuple):
+    """A statement of the paper (or of ours): its line in the source, our words for it, and how it is judged."""
+
+    line: str
+    says: str
+    judge: Callable[[Results], Finding]
+
+
+class Experiment(NamedTuple):
+    """One figure, table or group of statements of the paper."""
+
+    name: str
+    title: str
+    line: str
+    says: str
+    setup: str
+    remark: str
+    cells: Callable[[Context], Iterator[Cell]]
+    pictures: Sequence[Picture]
+    tables: Callable[[Results], Sequence[Table]]
+    claims: Sequence[Claim]
+    # Rows beside the experiment's own cells that its claims and pictures need are told apart by their fields.
+
+    @property
+    def command(self) -> str:
+        """The command that makes it."""
+        return f"robustream reproduce {self.name}"
+
+
+NOTHING = Finding("cannot be checked", "The rows that this needs are not in the store; run the experiment first.")
+
+
+def judge(claim: Claim, results: Results) -> Finding:
+    """Judge a claim by what is stored; rows that are missing make it one that cannot be checked."""
+    return claim.judge(results) if results else NOTHING

@@ -1,0 +1,29 @@
+"""Figure 1d: distributed regression."""
+
+from __future__ import annotations
+
+from robustream.paper.claims.streams import DISTRIBUTED_CLAIMS
+from robustream.paper.experiment import Experiment
+from robustream.paper.figure_1 import DISTRIBUTED_SETUP, cells_of, distributed_pictures, tables_of
+
+__all__ = ["EXPERIMENT"]
+
+EXPERIMENT = Experiment(
+    name="figure-1d",
+    title="Figure 1d: distributed regression",
+    line="l.310, l.312",
+    says=(
+        "As for PCA: alike up to 0.5, plain least squares broken from 0.1 on; at 0.6 centralized and "
+        "averaging break and DRL does not."
+    ),
+    setup=DISTRIBUTED_SETUP,
+    remark=(
+        "The outliers agree on -theta and have large x: beyond their breakdown point all trimmed answers "
+        "point the wrong way. DRL is better than averaging only where a majority of the nodes is not beyond "
+        "that point."
+    ),
+    cells=cells_of("regression", "even", "uneven"),
+    pictures=distributed_pictures("regression", "figure-1d"),
+    tables=tables_of("regression", "even", "uneven"),
+    claims=DISTRIBUTED_CLAIMS,
+)

@@ -1,0 +1,128 @@
+"""Table 2 at the paper's width: 4,096 features and 200 tags, simulated, for a stated time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustream.aggregators import Aggregator, Filtered, Mean, OnlineMedian
+from robustream.batch import Batch
+from robustream.estimators import OutlierRobustRegressor
+from robustream.learners import LinearProblem, Trimmed
+from robustream.paper.cells import Cell, Memory, Row
+from robustream.paper.sizes import Size
+from robustream.spaces import LinearModels
+
+__all__ = ["PAPER_ROWS", "SCALE_METHODS", "scale_cells"]
+
+TAGS = 200
+# The paper's training set.
+PAPER_ROWS = 5e7
+# Every so many-th batch has its tags shuffled and its features stretched.
+SPOILED_EVERY = 4
+TEST_ROWS = 1000
+# Moments of 4,296 columns have 74 MB: the default budget of 256 MB would hold three batches, too few to outvote one.
+BUDGET = "1 GB"
+SCALE_METHODS = ("ours", "ORL-LR", "averaging of RoTR")
+
+Array = NDArray[Any]
+
+
+class Scale(NamedTuple):
+    """The settings of a cell: how many columns, rows in a batch, and seconds."""
+
+    method: str
+    columns: int
+    rows: int
+    seconds: float
+    seed: int
+
+
+def scale_cells(size: Size, seed: int) -> Iterator[Cell]:
+    """Give one cell for each method, which runs alone."""
+    for method in SCALE_METHODS:
+        seconds = size.scale_seconds / len(SCALE_METHODS)
+        settings = Scale(method, size.scale_columns, size.scale_rows, seconds, seed)
+        yield Cell("table-2-scale", method.replace(" ", "-"), run_scale, settings, 1.2 * seconds, alone=True)
+
+
+def run_scale(settings: Scale, memory: Memory) -> list[Row]:
+    """Learn for the stated time, the making of data apart, and say how many rows a second that was."""
+    rng = np.random.default_rng([settings.seed, 4096])
+    truth = (rng.standard_normal((TAGS, settings.columns)) / np.sqrt(settings.columns)).astype(np.float32)
+    learning = _Ours(settings) if settings.method == "ours" else _Paper(settings)
+    batches, spent = 0, 0.0
+    # At least as many batches as can outvote a spoiled one, however slow.
+    while spent < settings.seconds or batches < SPOILED_EVERY + 1:
+        features, tags = _make(settings, truth, batches)
+        started = perf_counter()
+        learning.take(Batch(batches, f"batch {batches}", features, tags))
+        spent += perf_counter() - started
+        batches += 1
+    started = perf_counter()
+    coef = learning.answer()
+    answer_seconds = perf_counter() - started
+    features, tags = _make(settings, truth, -1)
+    rows = batches * settings.rows
+    speed = rows / spent
+    return [
+        {
+            "method": settings.method,
+            "columns": settings.columns,
+            "tags": TAGS,
+            "batches": batches,
+            "rows": rows,
+            "seconds": spent,
+            "answer_seconds": answer_seconds,
+            "rows_per_second": speed,
+            "hours_for_paper": (PAPER_ROWS / speed + answer_seconds) / 3600,
+            "agreement": float(np.mean((features @ coef.T > 0) == (tags > 0))),
+        }
+    ]
+
+
+def _make(settings: Scale, truth: Array, index: int) -> tuple[Array, Array]:
+    """Make features and tags of -1 and +1; index -1 is for scoring."""
+    rng = np.random.default_rng([settings.seed, 1 + index])
+    rows = TEST_ROWS if index < 0 else settings.rows
+    features = rng.standard_normal((rows, settings.columns), dtype=np.float32)
+    tags = np.sign(features @ truth.T + rng.standard_normal((rows, TAGS), dtype=np.float32))
+    if index >= 0 and index % SPOILED_EVERY == SPOILED_EVERY - 1:
+        tags = tags[rng.permutation(rows)]
+        features *= 10
+    return features, tags
+
+
+class _Ours:
+    """The default estimator with a budget for wide moments."""
+
+    def __init__(self, settings: Scale) -> None:
+        self.model = OutlierRobustRegressor(aggregator=Filtered(BUDGET))
+
+    def take(self, batch: Batch) -> None:
+        self.model.partial_fit(batch.X, batch.y)
+
+    def answer(self) -> Array:
+        return self.model.coef_
+
+
+class _Paper:
+    """RoTR on each batch; tags of -1 and +1, for which all columns trim the same rows whatever the tag."""
+
+    def __init__(self, settings: Scale) -> None:
+        self.learner = Trimmed(0.5).regression(LinearProblem(fit_intercept=False))
+        self.aggregator: Aggregator = OnlineMedian(1.0, budget=2) if settings.method == "ORL-LR" else Mean()
+        self.state = self.aggregator.init(LinearModels(settings.columns, TAGS))
+
+    def take(self, batch: Batch) -> None:
+        estimate = self.learner.estimate(batch, np.random.default_rng(batch.index))
+        self.state, _ = self.aggregator.step(self.state, estimate)
+
+    def answer(self) -> Array:
+        coef = self.aggregator.value(self.state)[0]
+        assert coef is not None
+        return coef

@@ -1,0 +1,133 @@
+"""How errors fall or rise with T, b, p and the share of bad rows, for the rates of the paper's bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robustream.aggregators import OnlineMedian
+from robustream.batch import Estimate
+from robustream.kernels.median import geometric_median
+from robustream.learners import Recipe, Trimmed
+from robustream.paper.cells import Cell, Memory, Row
+from robustream.paper.contents import Content
+from robustream.paper.estimates import Shared
+from robustream.paper.methods import Gathering
+from robustream.paper.problems import PROBLEMS
+from robustream.paper.sizes import SIZES, Size
+from robustream.spaces import Array, Euclidean, Part, Parts
+
+__all__ = ["DEFAULTS", "SWEEPS", "rate_cells"]
+
+
+class Setting(NamedTuple):
+    """The size of a stream of the theory."""
+
+    batches: int = 40
+    rows: int = 1000
+    columns: int = 40
+    fraction: float = 0.0
+
+
+DEFAULTS = Setting()
+SWEEPS: dict[str, tuple[float, ...]] = {
+    "batches": (5, 10, 20, 40, 80, 160),
+    "rows": (125, 250, 500, 1000, 2000, 4000),
+    "columns": (10, 20, 40, 80, 160),
+    "fraction": (0.025, 0.05, 0.1, 0.2, 0.3, 0.4),
+}
+COMPONENTS = 3
+# The filter is followed this far.
+STEPS = 10_000
+
+
+class Rate(NamedTuple):
+    """The settings of a cell."""
+
+    problem: str
+    sweep: str
+    repetitions: int
+    seed: int
+
+
+def rate_cells(size: Size, seed: int) -> Iterator[Cell]:
+    """Give a cell for each problem and each quantity that varies, and one for the filter."""
+    for problem in PROBLEMS:
+        for sweep in SWEEPS:
+            settings = Rate(problem, sweep, size.theory_repetitions, seed)
+            yield Cell(f"theory-{problem}", sweep, run_rates, settings, 2.0 * size.theory_repetitions)
+    settings = Rate("filter", "batches", size.theory_repetitions, seed)
+    yield Cell("theory-filter", "batches", run_filter, settings, 1.0 * size.theory_repetitions)
+
+
+def run_rates(settings: Rate, memory: Memory) -> list[Row]:
+    """Measure the error of one batch and of the median of all, along one quantity."""
+    rows: list[Row] = []
+    for value in SWEEPS[settings.sweep]:
+        changed: dict[str, Any] = {settings.sweep: value if settings.sweep == "fraction" else int(value)}
+        setting = DEFAULTS._replace(**changed)
+        for repetition in range(settings.repetitions):
+            common: Row = {
+                "problem": settings.problem,
+                "sweep": settings.sweep,
+                "value": float(value),
+                "repetition": repetition,
+            }
+            for method, error in _errors(settings, setting, repetition).items():
+                rows.append({**common, "method": method, "error": error})
+    return rows
+
+
+def _errors(settings: Rate, setting: Setting, repetition: int) -> dict[str, float]:
+    size = SIZES["tiny"]._replace(
+        batches=setting.batches, rows=setting.rows, columns=setting.columns, components=COMPONENTS
+    )
+    problem = PROBLEMS[settings.problem](size, 1000 * settings.seed + repetition)
+    shared = Shared(problem)
+    contents = (Content(setting.fraction),) * setting.batches
+    # Trimmed exactly as much as there are outliers: the bounds presume that.
+    recipe: Recipe = Trimmed(setting.fraction)
+    gathered = Gathering.of(problem, shared.learner(recipe), shared.estimates(contents, recipe))
+    return {
+        "one batch": problem.error(gathered.first(1).average()),
+        "geometric median": problem.error(gathered.geometric_median()),
+        "online median": problem.error(gathered.online_median(1.0)),
+    }
+
+
+def run_filter(settings: Rate, memory: Memory) -> list[Row]:
+    """Follow the filter towards the geometric median of normal estimates, with constants that suit them or do not."""
+    dimension = 10
+    rows: list[Row] = []
+    moments = sorted({round(moment) for moment in np.geomspace(4, STEPS, 25)})
+    for repetition in range(settings.repetitions):
+        rng = np.random.default_rng([settings.seed, 44, repetition])
+        points = rng.standard_normal((STEPS, dimension)) + 1.0
+        medians = {step: np.asarray(geometric_median(points[:step])) for step in moments}
+        # The curvature of the expected distance at the centre of a normal cloud, (1 - 1/p) E 1/R. The printed step has
+        # a factor 2 that the gradient of a norm has not: twice the curvature gives the step that theory asks for.
+        curvature = (1 - 1 / dimension) * float(np.mean(1 / np.linalg.norm(points - 1.0, axis=1)))
+        for name, constant in (("suited", 2 * curvature), ("four times too large", 8 * curvature)):
+            for step, place in _follow(points, constant, moments):
+                common: Row = {
+                    "problem": "filter",
+                    "sweep": "batches",
+                    "value": float(step),
+                    "repetition": repetition,
+                }
+                to_median, to_truth = np.linalg.norm(place - medians[step]), np.linalg.norm(place - 1.0)
+                rows.append({**common, "method": f"to the median, constant {name}", "error": float(to_median)})
+                rows.append({**common, "method": f"to the truth, constant {name}", "error": float(to_truth)})
+    return rows
+
+
+def _follow(points: Array, constant: float, moments: list[int]) -> Iterator[tuple[int, Array]]:
+    aggregator = OnlineMedian(constant, budget=2)
+    state = aggregator.init(Parts((Part("point", Euclidean((points.shape[1],))),)))
+    for step, point in enumerate(points, start=1):
+        state, _ = aggregator.step(state, Estimate(step, "", 1, (point,)))
+        if step in moments:
+            assert state.mixture is not None
+            yield step, state.mixture

@@ -1,0 +1,181 @@
+"""`robustream.fit` gives the same model whatever the same rows come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+
+import robustream as rs
+from robustream.errors import BelowQuorumError, FailedBatchError, InvalidInputError
+from robustream.sources import SimulatedRegression
+
+
+def test_files_some_of_them_garbage(folder, clean):
+    model = rs.fit(rs.OutlierRobustRegressor(), folder, target="price")
+    oracle = LinearRegression().fit(*clean)
+    # Clean normal rows lose almost nothing: the two differ by a small part of their standard errors.
+    np.testing.assert_allclose(model.coef_, oracle.coef_, atol=0.3 * model.coef_stderr_.max())
+    assert model.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
+    named = {record.label.split("#")[0].rsplit("/")[-1]: record for record in model.batch_report_}
+    distrusted = {name: record.verdict for name, record in named.items() if record.verdict != "kept"}
+    assert distrusted == {f"part-{k:02}.parquet": "rejected" for k in range(7)} | {"part-20.parquet": "failed"}
+    assert "Parquet" in named["part-20.parquet"].reason
+
+
+@pytest.mark.parametrize("shape", ["list", "pattern", "path"])
+def test_ways_to_name_files(folder, shape):
+    names = {
+        "list": [str(folder / f"part-{k:02}.parquet") for k in range(7, 20)],
+        "pattern": str(folder / "part-1?.parquet"),
+        "path": folder / "part-08.parquet",
+    }
+    model = rs.fit(rs.OutlierRobustPCA(2), names[shape], columns=["c3", "c1", "c0"])
+    assert model.feature_names_in_.tolist() == ["c3", "c1", "c0"]
+    assert model.components_.shape == (2, 3)
+
+
+def test_the_same_rows_from_everywhere(folder):
+    paths = [folder / f"part-{k:02}.parquet" for k in range(20)]
+    tables = [pq.read_table(path) for path in paths]
+    frame = pa.concat_tables(tables).to_pandas()
+    X, y = frame[["c0", "c1", "c2", "c3"]].to_numpy(), frame["price"].to_numpy()
+    make = lambda: rs.OutlierRobustRegressor(batch_size=400)  # noqa: E731
+    expected = make().fit(X, y).coef_
+    sources = {
+        "files": (paths, "price"),
+        "frame": (frame, "price"),
+        "arrow": (pa.concat_tables(tables), "price"),
+        "frame and array": (frame.drop(columns="price"), y),
+        "arrays": (X, y),
+        "lists": (X.tolist(), y.tolist()),
+        "pairs": ([(X[k : k + 400], y[k : k + 400]) for k in range(0, 8000, 400)], None),
+        "generator": (((X[k : k + 400], y[k : k + 400]) for k in range(0, 8000, 400)), None),
+        "frames": ([table.to_pandas() for table in tables], "price"),
+        "function": (lambda: iter(tables), "price"),
+    }
+    for name, (source, target) in sources.items():
+        model = rs.fit(make(), source, target=target)
+        np.testing.assert_array_equal(model.coef_, expected, err_msg=name)
+        assert model.n_samples_seen_ == 8000
+
+
+def test_memory_maps_and_npy_files(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    expected = rs.OutlierRobustPCA(1, batch_size=500).fit(rows)
+    for source in (np.load(tmp_path / "rows.npy", mmap_mode="r"), tmp_path / "rows.npy"):
+        model = rs.fit(rs.OutlierRobustPCA(1, batch_size=500), source)
+        np.testing.assert_array_equal(model.components_, expected.components_)
+        assert model.components_.dtype == np.float32
+
+
+def test_a_source_object():
+    source = SimulatedRegression(rows=300, columns=5, batches=12, seed=3)
+    model = rs.fit(rs.OutlierRobustRegressor(), source)
+    assert model.n_batches_seen_ == 12
+
+
+def test_several_targets_and_wrapped_estimators(folder):
+    model = rs.fit(rs.OutlierRobustRegressor(), folder, target=["price", "c3"])
+    assert model.coef_.shape == (2, 3)
+    assert model.fit_notes_["targets"] == ["price", "c3"]
+    wrapped = rs.fit(rs.OutlierRobust(Ridge()), folder, target="price")
+    assert wrapped.estimator_.coef_.shape == (4,)
+
+
+def test_classes_in_files(tmp_path):
+    rng = np.random.default_rng(0)
+    for number in range(10):
+        X = rng.normal(size=(300, 2))
+        label = np.where(X[:, 0] > 0, "up", "down")
+        if number < 3:
+            label = np.where(X[:, 0] > 0, "down", "up")
+        pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "way": label}).to_csv(tmp_path / f"{number}.csv", index=False)
+    model = rs.fit(rs.OutlierRobust(LogisticRegression()), tmp_path, target="way", classes=["up", "down"])
+    assert model.predict(pd.DataFrame({"a": [2.0, -2.0], "b": [0.0, 0.0]})).tolist() == ["up", "down"]
+    with pytest.raises(InvalidInputError, match="classes"):
+        rs.fit(rs.OutlierRobust(LogisticRegression()), tmp_path, target="way")
+
+
+def test_missing_cells_are_dropped_and_counted(tmp_path):
+    X = np.random.default_rng(0).normal(size=(4000, 3))
+    X[::100, 1] = np.nan
+    X[1::200, 2] = np.inf
+    model = rs.fit(rs.OutlierRobustPCA(1, batch_size=400), X, missing="skip-infinite")
+    assert model.n_samples_seen_ == 4000 - 40 - 20
+    assert model.fit_notes_["missing"] == {"x1": 40, "x2": 20}
+    assert model.fit_notes_["rows_dropped"] == 60
+    with pytest.raises(BelowQuorumError, match="'x2' is infinite"):
+        rs.fit(rs.OutlierRobustPCA(1, batch_size=400), X)
+    with pytest.raises(BelowQuorumError, match="'x1' is missing"):
+        rs.fit(rs.OutlierRobustPCA(1, batch_size=400), X[:, :2], missing="error")
+
+
+def test_the_first_failure_can_stop_the_run(folder):
+    with pytest.raises(FailedBatchError, match="part-20"):
+        rs.fit(rs.OutlierRobustPCA(1), folder, on_error="stop")
+
+
+def test_below_the_quorum_there_is_no_model(tmp_path, folder):
+    for number in range(7, 10):
+        (tmp_path / f"{number}.parquet").write_bytes((folder / f"part-{number:02}.parquet").read_bytes())
+        (tmp_path / f"bad{number}.parquet").write_bytes(b"x" * 20_000)
+    model = rs.OutlierRobustPCA(1)
+    with pytest.raises(BelowQuorumError, match="bad7"):
+        rs.fit(model, tmp_path)
+    assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (np.zeros((10, 2)), {}, "target"),
+        (np.zeros((10, 2)), {"target": np.zeros(9)}, "rows"),
+        (np.zeros((10, 2)), {"target": np.zeros(10), "columns": ["a"]}, "names"),
+        (np.zeros(10), {"target": np.zeros(10)}, "rows x columns"),
+        (3, {}, "source must be"),
+        ("no/such/file.parquet", {"target": "y"}, "no file"),
+        (np.zeros((10, 2)), {"target": np.zeros(10), "on_error": "ignore"}, "on_error"),
+        (np.zeros((10, 2)), {"target": np.zeros(10), "quorum": 1.5}, "quorum"),
+        (np.zeros((10, 2)), {"target": np.zeros(10), "tolerance": 2}, "tolerance"),
+        (np.zeros((10, 2)), {"target": np.zeros(10), "resume": True}, "checkpoint"),
+        ([], {}, "no usable batch"),
+    ],
+)
+def test_wrong_arguments(source, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        rs.fit(rs.OutlierRobustRegressor(), source, **options)
+
+
+def test_estimators_that_cannot_be_fitted_in_batches():
+    with pytest.raises(InvalidInputError, match="batch by batch"):
+        rs.fit(rs.TrimmedPCA(1), np.zeros((10, 2)))
+    with pytest.raises(InvalidInputError, match="batch by batch"):
+        rs.fit(rs.OutlierRobustPCA, np.zeros((10, 2)))
+
+
+def test_an_error_leaves_the_estimator_as_it_was(folder):
+    model = rs.fit(rs.OutlierRobustPCA(1), folder)
+    before = model.components_.copy()
+    with pytest.raises(FailedBatchError):
+        rs.fit(model, folder, on_error="stop", columns=["c0", "c1"])
+    np.testing.assert_array_equal(model.components_, before)
+
+
+def test_the_worst_rows_are_named(tmp_path):
+    rng = np.random.default_rng(1)
+    for number in range(10):
+        X = rng.normal(size=(400, 3))
+        if number == 4:
+            X[123] = 60.0
+            X[7, 0] = np.nan
+        pq.write_table(pa.table({f"c{k}": X[:, k] for k in range(3)}), tmp_path / f"{number}.parquet")
+    model = rs.fit(rs.OutlierRobustPCA(1), tmp_path)
+    label, row, score = model.fit_notes_["worst_rows"][0]
+    assert "4.parquet" in label
+    assert row == 123
+    assert score > 5
