@@ -44,7 +44,14 @@ PLAN = Plan(Refined().pca(PrincipalProblem(COMPONENTS)), Filtered())
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cluster")
-    common = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(folder / "scheduler")]
+    common = [
+        "--host",
+        "127.0.0.1",
+        "--dashboard-address",
+        "127.0.0.1:0",
+        "--scheduler-file",
+        str(folder / "scheduler"),
+    ]
     commands = [["distributed.cli.dask_scheduler", "--port", "0", *common]]
     # Four threads each: six stragglers leave six slots.
     commands += [["distributed.cli.dask_worker", "--nthreads", "4", "--name", f"node-{n}", *common] for n in range(3)]

@@ -1,7 +1,9 @@
 """Keeping estimates: all of them within a budget, beyond it a sample that no order of arrival can bias.
 
-Each estimate gets a key from a hash of (seed, index); those with the smallest keys stay. The sample is uniform
-whatever the order, the same whoever gathers it, and the union of two samples is cut to the right sample.
+Each estimate gets a key from hashes of (seed, index); those with the smallest keys stay. The sample is uniform
+whatever the order, the same whoever gathers it, and the union of two samples is cut to the right sample. It is also
+even: any run of neighbouring indices has its due share of it, to one or two, so that 45% of bad batches in a row are
+45% of the sample. Of independent keys, 64 of 1,000 would have a bad majority for one seed in five.
 With a half-life the key is that of weighted sampling: an exponential variate over the weight 2^(index / h),
 so that the order of keys never changes as time goes on.
 """
@@ -22,6 +24,7 @@ from robustream.spaces import Array, ProductSpace
 
 __all__ = ["Held", "admit", "join", "parse_budget", "recency_weights"]
 
+_LEVELS = 10  # 16 ** 10 batches are more than anyone has
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
@@ -122,9 +125,25 @@ def recency_weights(state: Held) -> Array:
 
 
 def _key(seed: int, index: int, half_life: float | None) -> float:
-    uniform = (_splitmix(_splitmix(seed) ^ index) + 1) / 2**64
-    key = math.log(-math.log(uniform)) if uniform < 1 else -math.inf
+    key = math.log(-math.log1p(-_even(seed, index)))
     return key if half_life is None else key - index * math.log(2.0) / half_life
+
+
+def _even(seed: int, index: int) -> float:
+    """Give a number in (0, 1), uniform over the seeds and spread evenly over neighbouring indices.
+
+    Of 16 neighbours each gets another first digit (base 16), in an order that is drawn anew for each 16. Of those among
+    256 neighbours that share the first digit each gets another second one, and so on.
+    """
+    state, block, digits = _splitmix(seed), index, 0
+    for _ in range(_LEVELS):
+        block, place = divmod(block, 16)
+        drawn = _splitmix(_splitmix(state ^ block) ^ digits)
+        # An odd factor and an offset put 16 places in order; later digits must differ for others of the same first.
+        digit = (place * (drawn | 1) + (drawn >> 32)) % 16
+        digits = digits * 16 + digit
+        state = _splitmix(state)
+    return (digits + 0.5) / 16**_LEVELS
 
 
 def _splitmix(number: int) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -47,6 +48,10 @@ def pca(
     half_life: options.HalfLife = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
+    engine: options.Engine = None,
+    scheduler: options.Scheduler = None,
+    enough: options.Enough = None,
+    deadline: options.Deadline = None,
     on_error: options.OnError = "skip",
     quorum: options.Quorum = 0.5,
     tolerance: options.Tolerance = None,
@@ -73,7 +78,8 @@ def pca(
 
     reading = _reading(columns, exclude, missing, join_small_files, header, separator)
     running = _running(on_error, quorum, tolerance, checkpoint, checkpoint_every, resume)
-    _fit(make, sources, out, report, quiet, {**reading, **running})
+    where = _Where(engine, scheduler, enough, deadline)
+    _fit(make, sources, out, report, quiet, where, {**reading, **running})
 
 
 @fit.command(epilog="Example: robustream fit regression data/ --target price --exclude id -o model.safetensors")
@@ -98,6 +104,10 @@ def regression(
     half_life: options.HalfLife = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
+    engine: options.Engine = None,
+    scheduler: options.Scheduler = None,
+    enough: options.Enough = None,
+    deadline: options.Deadline = None,
     on_error: options.OnError = "skip",
     quorum: options.Quorum = 0.5,
     tolerance: options.Tolerance = None,
@@ -125,7 +135,29 @@ def regression(
     names = options.split_names(target) or []
     reading = _reading(columns, exclude, missing, join_small_files, header, separator)
     running = _running(on_error, quorum, tolerance, checkpoint, checkpoint_every, resume)
-    _fit(make, sources, out, report, quiet, {"target": names if len(names) > 1 else names[0], **reading, **running})
+    where = _Where(engine, scheduler, enough, deadline)
+    target_option = {"target": names if len(names) > 1 else names[0]}
+    _fit(make, sources, out, report, quiet, where, {**target_option, **reading, **running})
+
+
+class _Where(NamedTuple):
+    """Where the work is done, and when stragglers are given up."""
+
+    engine: str | None
+    scheduler: str | None
+    enough: float | None
+    deadline: float | None
+
+    def open(self, stack: ExitStack) -> dict[str, Any]:
+        """Give the arguments of `robustream.fit`; an engine that is started for them ends with the stack."""
+        engine: Any = self.engine
+        if self.scheduler is not None:
+            from robustream.engines import DaskEngine
+
+            if self.engine not in (None, "dask"):
+                raise typer.BadParameter("--scheduler is for --engine dask")
+            engine = stack.enter_context(DaskEngine(self.scheduler))
+        return {"engine": engine, "enough": self.enough, "deadline": self.deadline}
 
 
 def _reading(
@@ -160,13 +192,19 @@ def _running(
 
 
 def _fit(
-    make: Callable[[], Any], sources: list[str], out: Path, report: Path | None, quiet: bool, options: dict[str, Any]
+    make: Callable[[], Any],
+    sources: list[str],
+    out: Path,
+    report: Path | None,
+    quiet: bool,
+    where: _Where,
+    options: dict[str, Any],
 ) -> None:
     for path in (out, report, options["checkpoint"]):
         if path is not None and not path.absolute().parent.is_dir():
             raise fail(f"the folder of {path} does not exist", ExitCode.CANNOT_WRITE)
-    with errors_as_exits():
-        _fit_and_tell(make, sources, out, report, quiet, options)
+    with errors_as_exits(), ExitStack() as stack:
+        _fit_and_tell(make, sources, out, report, quiet, {**options, **where.open(stack)})
 
 
 def _fit_and_tell(
@@ -179,6 +217,7 @@ def _fit_and_tell(
     from robustream.fitting import fit as fit_model
     from robustream.persistence import save
     from robustream.report import collect, summary_tables, write_report
+    from robustream.report.nodes import nodes_table
 
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
     started = time.perf_counter()
@@ -192,6 +231,8 @@ def _fit_and_tell(
     if not quiet:
         for table in summary_tables(data):
             console.print(table)
+        if model.node_report_ is not None:
+            console.print(nodes_table(model))
     _say_what_was_written(console, out, report, quiet)
     _say_whom_not_to_trust(errors, model)
 

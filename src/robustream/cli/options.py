@@ -14,6 +14,9 @@ __all__ = [
     "Checkpoint",
     "CheckpointEvery",
     "Columns",
+    "Deadline",
+    "Engine",
+    "Enough",
     "Exclude",
     "HalfLife",
     "Header",
@@ -28,6 +31,7 @@ __all__ = [
     "Quorum",
     "Report",
     "Resume",
+    "Scheduler",
     "Seed",
     "Separator",
     "Sources",
@@ -68,6 +72,12 @@ Checkpoint = Annotated[Path | None, _option(dir_okay=False, help="Keep the state
 CheckpointEvery = Annotated[str, _option(help="How often [30 s]; also '100 batches'.")]
 Resume = Annotated[bool, _option("--resume", help="Go on from the checkpoint, if it is there.")]
 Quiet = Annotated[bool, _option("--quiet", "-q", help="No progress bar, no summary.")]
+
+
+Engine = Annotated[str | None, _option(help="Work in processes (local) or on a cluster (dask).")]
+Scheduler = Annotated[str | None, _option(help="Dask scheduler, as tcp://host:8786.")]
+Enough = Annotated[float | None, _option(help="Give up stragglers after this share, as 0.8.")]
+Deadline = Annotated[float | None, _option(help="Give up stragglers after so many seconds.")]
 
 
 def split_names(names: list[str] | None) -> list[str] | None:

@@ -83,6 +83,11 @@ class DaskEngine(Engine):
             self._closing = started.pop_all()
 
     @property
+    def client(self) -> Client:
+        """Give Dask's client."""
+        return self._client
+
+    @property
     def slots(self) -> int:
         """Give the number of threads of all workers: as of now, or as many as its own cluster always restores."""
         return self._own_workers or sum(self._client.nthreads().values())

@@ -1,14 +1,23 @@
-"""How far the aggregate may be from the truth, by Lemma 4 and the spread of the batches."""
+"""How far the answer may be from the truth, by Lemma 4 and the spread of the batches.
+
+If less than a share gamma < 1/2 of some points lie farther than R from the truth, their geometric median lies within
+C R of it, C = (1 - gamma) / sqrt(1 - 2 gamma) (Lemma 1). The bad batches may be anywhere, and each good one lies within
+R with some chance p*: so many of them do that Lemma 4 gives a confidence. Its bound on the binomial law is replaced by
+that law itself, and what was rejected is left out before the median is taken.
+"""
 
 from __future__ import annotations
 
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 
 from robustream.aggregators import GeometricMedian
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.estimators._snapshot import Snapshot
+from robustream.spaces import Array, Euclidean, LinearModels, MomentModels, Space, Subspace
 
 __all__ = ["Certificate", "make_certificate"]
 
@@ -16,73 +25,122 @@ _CONFIDENCE = 0.95
 
 
 class Certificate(NamedTuple):
-    """An error radius with its confidence, and what it rests on."""
+    """An error radius with its confidence, and what it rests on; `str` says it in words."""
 
-    radius: float
+    radius: float  # infinite where there are too few batches to tell
     confidence: float
-    bad_fraction: float
+    bad_fraction: float  # what was asked for, or the share that was rejected if that is more
     batches: int
+    rejected: int
     quantity: str
+    largest: float  # no two answers can lie farther apart than this
     assumption: str
 
     def __str__(self) -> str:
         if not np.isfinite(self.radius):
             return (
-                f"No radius can be certified: {self.batches} batches are too few to allow for {self.bad_fraction:.0%} "
-                f"bad ones at {self.confidence:.0%} confidence. More batches, or a smaller bad_fraction, would help."
+                f"{self.batches} batches are too few to certify an error with {self.bad_fraction:.0%} of them bad and "
+                f"{self.confidence:.0%} confidence: {_batches_needed(self.bad_fraction)} would be needed."
+            )
+        if self.radius >= self.largest:
+            return (
+                f"The batches differ so much that nothing can be certified: the error of the {self.quantity} may be "
+                f"{self.radius:.4g}, and no two answers lie farther apart than {self.largest:.4g}."
             )
         return (
-            f"With at least {self.confidence:.0%} confidence the error of the {self.quantity} is below "
-            f"{self.radius:.4g} (Euclidean distance; Frobenius for subspaces), whatever {self.bad_fraction:.0%} of the "
-            f"{self.batches} batches hold. Assumed: {self.assumption}"
+            f"With {self.confidence:.0%} confidence the {self.quantity} lie within {self.radius:.4g} of the truth "
+            f"(the root of the sum of squared differences), whatever {self.bad_fraction:.0%} of the {self.batches} batches "
+            f"hold; {self.rejected} were rejected. Assumed: {self.assumption} This is the error that one good batch may "
+            "have: that of the answer is mostly far smaller, see its standard errors."
         )
+
+
+class _Answers(NamedTuple):
+    """What the certificate is about, as each held batch has it and as it was settled."""
+
+    quantity: str
+    space: Space
+    points: list[Array]
+    value: Array | None
 
 
 def make_certificate(snapshot: Snapshot, bad_fraction: Any) -> Certificate:
-    """Apply Lemma 4 to the estimates that are held.
+    """Work out the certificate from the estimates that are held.
 
-    If each of k estimates lies within R of the truth with chance p* > 1/2, their geometric median lies within
-    C_gamma R with chance 1 - exp(-2 k (gamma - 1 + p*)^2), for any gamma in (1 - p*, 1/2). A good estimate is taken to
-    lie within R with the chance that it lies within R of the aggregate, in the sample; a bad one never does. gamma is
-    chosen to make the radius smallest. The value reported may differ from the median: that distance is added.
+    The chance that a good estimate lies within R of the truth is taken to be that of lying within R of the median.
+    Bad batches that were not rejected are taken to lie nearest to it, so that they make no distance look short.
     """
     if not isinstance(bad_fraction, (int, float, np.number)) or not 0 <= bad_fraction < 0.5:
         raise InvalidInputError(f"bad_fraction must be a number in [0, 0.5), got {bad_fraction!r}")
-    plan, stream = snapshot.plan, snapshot.complete
-    space = plan.learner.space(stream.columns, stream.outputs)
-    part = space.parts[space.primary]
-    held = [space.express(space.primary, point) for point in plan.aggregator.held_points(stream.state)]
-    points = [point for point in held if point is not None]
-    value = snapshot.value[space.primary]
-    if len(points) < 2 or value is None:
+    aggregator, state = snapshot.plan.aggregator, snapshot.complete.state
+    held, assessed = aggregator.held_points(state), aggregator.assess(state)
+    kept = [point for point, verdict in zip(held, assessed, strict=True) if not verdict.rejected]
+    answers = _answers(snapshot, kept)
+    if len(answers.points) < 2 or answers.value is None:
         raise NotEnoughRowsError(
-            f"a certificate rests on the spread of the batches, and {len(points)} are held; at least 2 are needed "
-            "(the aggregator 'mean' holds none)"
+            f"a certificate rests on how the batches differ, and the aggregator {aggregator.name!r} keeps none of them: "
+            "use 'filtered' or 'geometric-median'"
+            if aggregator.count(state) > 1 and not held
+            else f"a certificate rests on how the batches differ: at least 2 are needed, {len(answers.points)} can be used"
         )
-    median = GeometricMedian().settle(part.space, points, np.ones(len(points))).value
-    distances = np.sort(part.space.distances(median, points))
-    radius = min(
-        (_radius(gamma, distances, float(bad_fraction)) for gamma in np.linspace(0.01, 0.499, 200)), default=np.inf
-    )
-    shift = float(part.space.distances(median, [value])[0])
+    count, rejected = len(held), len(held) - len(kept)
+    bad = max(floor(bad_fraction * count), rejected)
+    median = GeometricMedian().settle(answers.space, answers.points, np.ones(len(answers.points))).value
+    distances = np.sort(answers.space.distances(median, answers.points))
+    shift = float(answers.space.distances(median, [answers.value])[0])
+    largest = _largest(answers.space)
+    radius = _radius(distances, bad - rejected) + shift
     return Certificate(
-        radius + shift,
+        radius if np.isinf(radius) else min(radius, largest),
         _CONFIDENCE,
-        float(bad_fraction),
-        len(points),
-        part.name,
-        f"at least {1 - bad_fraction:.0%} of the batches are unbiased. A bias that all batches share cannot be seen.",
+        max(float(bad_fraction), rejected / count),
+        count,
+        rejected,
+        answers.quantity,
+        largest,
+        f"the other {count - bad} batches are unbiased. A bias that all batches share cannot be seen.",
     )
 
 
-def _radius(gamma: float, distances: Any, bad_fraction: float) -> float:
-    """Give C_gamma R for one gamma, with R large enough for the confidence wanted; infinite if none is."""
+def _answers(snapshot: Snapshot, points: list[Any]) -> _Answers:
+    stream, settled = snapshot.complete, snapshot.value
+    space = snapshot.plan.learner.space(stream.columns, stream.outputs)
+    if isinstance(space, (LinearModels, MomentModels)):
+        # What is reported may be solved from the moments of all batches together.
+        solution = space.solution(settled, stream.rows_seen, snapshot.plan.aggregator.averages)
+        coefficients = list(space.coefficients_of(points, settled)) if points else []
+        return _Answers("coefficients", Euclidean(), coefficients, solution.coef)
+    part = space.parts[space.primary]
+    values = [space.express(space.primary, point) for point in points]
+    known = [value for value in values if value is not None]
+    return _Answers(part.name, part.space, known, settled[space.primary])
+
+
+def _largest(space: Space) -> float:
+    """Give the largest distance there is: of subspaces that have no direction in common."""
+    if isinstance(space, Subspace):
+        return float(np.sqrt(2 * min(space.rank, space.columns - space.rank)))
+    return float(np.inf)
+
+
+def _radius(distances: Array, hidden: int) -> float:
+    """Give the smallest C R that the confidence allows, if `hidden` of the points are bad; infinite if none is."""
     count = len(distances)
-    chance = 1 - gamma + np.sqrt(np.log(1 / (1 - _CONFIDENCE)) / (2 * count))
-    share = chance / (1 - bad_fraction)  # of the good estimates that must lie within R
-    good = int(np.ceil((1 - bad_fraction) * count))
-    rank = int(np.ceil(share * good))
-    if rank > good:
-        return float(np.inf)
-    # The farthest are taken for the bad ones: the good could hide nowhere else without making R smaller.
-    return float((1 - gamma) / np.sqrt(1 - 2 * gamma) * distances[rank - 1])
+    good = count - hidden
+    radius = np.inf
+    for outside in range(ceil(count / 2) - hidden):
+        # With this chance of lying within R, more than `outside` good ones lie outside in 1 of 20 cases only.
+        chance = float(betaincinv(good - outside, outside + 1, _CONFIDENCE)) if outside < good else 1.0
+        rank = hidden + ceil(chance * (good + 1))
+        gamma = (hidden + outside) / count
+        if rank <= count and gamma < 0.5:
+            radius = min(radius, (1 - gamma) / np.sqrt(1 - 2 * gamma) * float(distances[rank - 1]))
+    return float(radius)
+
+
+def _batches_needed(bad_fraction: float) -> str:
+    """Give the number of batches from which on a radius can be had if none is rejected."""
+    for count in range(2, 2000):
+        if np.isfinite(_radius(np.ones(count), ceil(bad_fraction * count))):
+            return f"about {count}"
+    return "more than 2,000"

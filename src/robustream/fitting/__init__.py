@@ -2,5 +2,6 @@
 
 from robustream.fitting.events import FitEvent
 from robustream.fitting.fit import fit
+from robustream.fitting.late import fold_in_late
 
-__all__ = ["FitEvent", "fit"]
+__all__ = ["FitEvent", "fit", "fold_in_late"]

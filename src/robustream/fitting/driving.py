@@ -47,7 +47,8 @@ def drive(model: Any, plan: Plan, begin: Moment, examined: Iterator[Examined], w
             raise FailedBatchError(f"{one.estimate.label}: {one.estimate.failure}")
         moment = _look(model._snapshot, moment, watch.tolerance)
         moment = _tell(model, moment, one, watch)
-        if watch.keep is not None:
+        # Once a partition was passed over as late, the number of batches no longer says where to go on.
+        if watch.keep is not None and one.estimate.index + 1 == moment.stream.next_index:
             watch.keep(moment)
         if moment.ended is not None:
             break

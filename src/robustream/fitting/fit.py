@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from robustream.errors import CheckpointError, InvalidInputError
 from robustream.estimators._streaming import unchanged_on_error
 from robustream.fitting.driving import Moment, Watch, drive
+from robustream.fitting.elsewhere import CutOff, drive_elsewhere, open_engine
 from robustream.fitting.events import Callback
 from robustream.fitting.history import History
 from robustream.fitting.keeping import Keeper, resume_from, run_settings
@@ -30,6 +31,9 @@ from robustream.storage import Tree
 
 __all__ = ["fit"]
 
+# Bytes from which on the start of worker processes, a few seconds, is soon made up for.
+_LARGE = 500_000_000
+
 
 def fit(
     estimator: Any,
@@ -40,6 +44,9 @@ def fit(
     exclude: str | Sequence[str] = (),
     missing: str = "skip",
     on_error: str = "skip",
+    engine: Any = None,
+    enough: float | None = None,
+    deadline: float | None = None,
     quorum: float = 0.5,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: str | int = "30 s",
@@ -71,6 +78,13 @@ def fit(
         half of its rows fails, and so does one with infinite cells unless "skip-infinite" leaves these rows out too.
     on_error : "skip" or "stop", default="skip"
         Whether a batch that cannot be used is counted, with the reason, or ends the run with FailedBatchError.
+    engine : None, "local", "dask" or Engine, default=None
+        Where batches are worked on: in this process (None), in processes of this machine ("local", and for large tables
+        whenever the estimator's `n_jobs` asks for more than one worker), on a Dask cluster of this machine ("dask"), or
+        on an engine such as `robustream.engines.DaskEngine("tcp://host:8786")`. The result has the same bits.
+    enough, deadline : float, default=None
+        On an engine, give up stragglers after this share of the partitions, or after so many seconds. What they held
+        is listed as late, and `fold_in_late` takes it in afterwards.
     quorum : float, default=0.5
         Unless more than this share of the batches is usable, BelowQuorumError is raised.
     checkpoint : path, default=None
@@ -96,7 +110,7 @@ def fit(
     Returns
     -------
     estimator : the same object, fitted. `fit_notes_` holds what the run noticed: missing cells by column, the worst
-        rows, how the answer settled.
+        rows, how the answer settled. On an engine `node_report_` says how each partition and worker fared.
 
     Examples
     --------
@@ -113,6 +127,7 @@ def fit(
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
     _check_options(on_error, quorum, checkpoint, resume, tolerance)
+    cut_off = CutOff(enough, deadline)
     reading = Reading(target, columns, exclude, missing, classes, join_small_files, header, separator)
     opened = open_table(estimator, source, reading)
     with unchanged_on_error(estimator):
@@ -129,15 +144,33 @@ def fit(
             if progress:
                 told.append(stack.enter_context(ProgressBar(type(estimator).__name__)))
             watch = Watch(batches.count, told, tolerance, on_error == "stop", keeper)
-            moment = _drive_here(estimator, plan, moment, batches, watch)
+            engine = _choose_engine(engine, plan, opened, cut_off)
+            if engine is None:
+                moment, nodes = _drive_here(estimator, plan, moment, batches, watch), None
+            else:
+                started = stack.enter_context(open_engine(engine, None if plan.workers == 1 else plan.workers))
+                moment, nodes = drive_elsewhere(estimator, plan, moment, batches, watch, started, cut_off)
         if keeper is not None:
             keeper.write(moment)
         estimator._take(plan, moment.stream)
+        estimator.node_report_ = nodes
         require_quorum(moment.stream, quorum)
-        estimator.fit_notes_ = make_notes(
-            estimator, moment, opened.targets, _shown_settings(reading, tolerance, batches)
-        )
+        shown = _shown_settings(reading, tolerance, batches)
+        estimator.fit_notes_ = make_notes(estimator, moment, opened.targets, shown)
     return estimator
+
+
+def _choose_engine(engine: Any, plan: Plan, opened: Opened, cut_off: CutOff) -> Any:
+    """Give the engine, or None for this process.
+
+    Several workers are processes where the table is large, and threads where it is read before processes have started.
+    """
+    if engine is not None:
+        return engine
+    if cut_off != CutOff():
+        raise InvalidInputError("enough and deadline need an engine: within one process there are no stragglers")
+    large = opened.rows is not None and opened.rows * opened.row_bytes >= _LARGE
+    return "local" if plan.workers > 1 and large else None
 
 
 def _drive_here(model: Any, plan: Plan, moment: Moment, source: Source, watch: Watch) -> Moment:

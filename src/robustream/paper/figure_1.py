@@ -17,17 +17,18 @@ _EIGENVECTORS = ("averaging of eigenvectors",)
 
 ONLINE_SETUP = (
     "p = 100, N = 1e6 rows in T = 100 batches, noise 1, outliers of magnitude 10; a tenth of the rows in a quick run. "
-    "Streams: outliers spread evenly over the batches; 45% of the batches filled with outliers first and the rest spread "
-    "evenly (at a share of 0.6 the other batches hold 27%); and an adversarial choice of 10 to 45% bad batches, the others "
-    "clean, with 60% or 100% bad rows in a bad batch, without structure or in agreement on one wrong answer. The learner "
-    "trims the true share of bad rows in the whole stream, or one half. The filter's constant, which the paper does not "
-    "give, is 1, near the best of the sweep. Bands are the span of all repetitions, lines their root mean square."
+    "Streams: outliers spread evenly over the batches; 45% of the batches filled with outliers first and the rest "
+    "spread evenly (at a share of 0.6 the other batches hold 27%); and an adversarial choice of 10 to 45% bad "
+    "batches, the others clean, with 60% or 100% bad rows in a bad batch, without structure or in agreement on one "
+    "wrong answer. The learner trims the true share of bad rows in the whole stream, or one half. The filter's "
+    "constant, which the paper does not give, is 1, near the best of the sweep. Bands are the span of all "
+    "repetitions, lines their root mean square."
 )
 DISTRIBUTED_SETUP = (
-    "p = 100, N = 1e6 rows on k = 100 nodes, noise 1, outliers of magnitude 10; a tenth of the rows in a quick run. The "
-    "paper does not say how outliers are spread over nodes. Even: every node has the same share. Uneven: 45% of the nodes "
-    "are filled with outliers first, the rest is spread evenly, so that at 0.6 the other nodes hold 27% and a majority of "
-    "the nodes is below its breakdown point. Trimmed: the true share of outliers, or one half."
+    "p = 100, N = 1e6 rows on k = 100 nodes, noise 1, outliers of magnitude 10; a tenth of the rows in a quick run. "
+    "The paper does not say how outliers are spread over nodes. Even: every node has the same share. Uneven: 45% of "
+    "the nodes are filled with outliers first, the rest is spread evenly, so that at 0.6 the other nodes hold 27% and "
+    "a majority of the nodes is below its breakdown point. Trimmed: the true share of outliers, or one half."
 )
 
 

@@ -66,7 +66,7 @@ class Results:
     def different(self, field: str, **conditions: Any) -> list[Any]:
         """Give the different values of a field, in order: sorted numbers, or texts as they come."""
         found = dict.fromkeys(row[field] for row in self.where(**conditions).rows if row.get(field) is not None)
-        return sorted(found) if all(isinstance(value, (int, float)) for value in found) else list(found)  # type: ignore[type-var, arg-type]
+        return sorted(found) if all(isinstance(value, (int, float)) for value in found) else list(found)
 
 
 def root_mean_square(values: Sequence[float]) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["Markup", "element", "embed_json", "join"]
 
-_VOID = {"meta", "link", "br", "hr", "input", "col"}
+_VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 
 
 class Markup(str):

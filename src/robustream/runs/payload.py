@@ -89,7 +89,7 @@ def _read(entry: Any) -> Examined:
 
 
 def _part(part: Any) -> Any:
-    if part is not None and not (isinstance(part, np.ndarray) and part.dtype.kind == "f"):
+    if part is not None and not (isinstance(part, np.ndarray | np.generic) and part.dtype.kind in "fiu"):
         raise DamagedFileError("a part of an estimate is no array of numbers")
     return part
 

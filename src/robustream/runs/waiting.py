@@ -21,7 +21,7 @@ class WaitingRoom:
         self._limit = limit
         self._held: dict[int, bytes] = {}
         self._spilled: dict[int, _Place] = {}
-        self._size = 0
+        self.held_bytes = 0
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> WaitingRoom:
@@ -38,9 +38,9 @@ class WaitingRoom:
 
     def put(self, number: int, payload: bytes) -> None:
         """Keep a payload."""
-        if self._size + len(payload) <= self._limit:
+        if self.held_bytes + len(payload) <= self._limit:
             self._held[number] = payload
-            self._size += len(payload)
+            self.held_bytes += len(payload)
             return
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="robustream-")  # noqa: SIM115 (closed with the room)
@@ -51,7 +51,7 @@ class WaitingRoom:
         """Give a payload and forget it."""
         if number in self._held:
             payload = self._held.pop(number)
-            self._size -= len(payload)
+            self.held_bytes -= len(payload)
             return payload
         place = self._spilled.pop(number)
         assert self._file is not None

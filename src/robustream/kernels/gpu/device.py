@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ __all__ = ["as_device_array", "kernel", "load_cupy", "matrix", "multiprocessors"
 # What a table may hold, and what it is worked with in.
 _NAMES = {"float16": "Half", "float32": "float", "float64": "double"}
 _INTEGERS = {"uint32": "unsigned int", "uint64": "unsigned long long"}
-_FILES = ("common", "pairs", "brackets", "settle", "digits", "columns", "signs")
 
 
 @cache
@@ -67,26 +65,11 @@ def multiprocessors() -> int:
 @cache
 def kernel(name: str, *types: Any) -> Any:
     """Give a compiled kernel; `types` are data types, or numbers, in the order of its template."""
-    return _kernel(name, tuple(str(kind) if isinstance(kind, int) else _in_c(kind) for kind in types))
+    from robustream.kernels.gpu.compiling import compiled
+
+    return compiled(f"{name}<{', '.join(str(kind) if isinstance(kind, int) else _in_c(kind) for kind in types)}>")
 
 
 def _in_c(kind: Any) -> str:
     name = np.dtype(kind).name
     return _NAMES[name] if name in _NAMES else _INTEGERS[name]
-
-
-@cache
-def _kernel(name: str, types: tuple[str, ...]) -> Any:
-    expression = f"{name}<{', '.join(types)}>"
-    module = load_cupy().RawModule(code=_source(), options=("-std=c++17",), name_expressions=(expression,))
-    function = module.get_function(expression)
-    # More shared memory than the customary 48 kB has to be asked for.
-    limit = int(load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
-    function.max_dynamic_shared_size_bytes = limit - int(function.shared_size_bytes)
-    return function
-
-
-@cache
-def _source() -> str:
-    folder = resources.files("robustream.kernels.gpu") / "cuda"
-    return "\n".join((folder / f"{name}.cuh").read_text() for name in _FILES)

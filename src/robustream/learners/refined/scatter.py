@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from robustream.learners.refined.cells import few_far_cells, flag_cells, moments_with_missing
 from robustream.learners.refined.columns import Columns, typical_columns
+from robustream.learners.refined.fewrows import far_group
 from robustream.learners.refined.groups import Metric, find_groups, fit_metric, only_far_apart, sharpen
 from robustream.learners.refined.tails import LIGHT, belonging, degrees_of_freedom, is_elliptical, t_weights
 from robustream.spaces import Array
@@ -126,6 +127,10 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
             X = np.where(wild[:, None], typical.middle.astype(X.dtype), X)
         chosen = chosen[~alone[chosen]]
     sample = typical.blurred(typical.standard(X[chosen]), rng)
+    together = far_group(sample, rng)
+    if together.any():
+        labels[chosen[together]] = 1
+        chosen, sample = chosen[~together], sample[~together]
     if not sample.shape[1] or n < 20:
         return Foreign(labels, typical, sample, None, None, X)
     found = find_groups(sample, rng)
@@ -142,7 +147,7 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
         found = find_groups(sample, rng)
     if found.groups:
         found, standard = only_far_apart(sample, found), typical.standard(completed)
-    # Number 1 are the rows that stand alone.
+    # Number 1 are the rows that stand alone, or far from the others in a small table.
     for number, (group, rule) in enumerate(zip(found.groups, found.rules, strict=True), start=2):
         outside = sharpen(rule, sample, found.kept, group, found.metric).outside(standard)
         labels[outside & (labels == 0)] = number

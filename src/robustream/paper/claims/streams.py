@@ -36,9 +36,10 @@ def near_centralized(results: Results, method: str) -> Finding:
     near = {key: ratio for key, ratio in ratios.items() if ratio <= ALIKE}
     worst = max(ratios, key=lambda key: ratios[key])
     text = (
-        f"Outliers spread evenly, up to one half: its error is {min(ratios.values()):.2f} to {max(ratios.values()):.2f} "
-        f"times that of the centralized method; within {ALIKE} times in {len(near)} of {len(ratios)} settings "
-        f"(worst at a share of {worst[0]:g}, trimming {'the true share' if worst[1] == 'true' else 'a half'})."
+        f"Outliers spread evenly, up to one half: its error is {min(ratios.values()):.2f} to "
+        f"{max(ratios.values()):.2f} times that of the centralized method; within {ALIKE} times in {len(near)} of "
+        f"{len(ratios)} settings (worst at a share of {worst[0]:g}, trimming "
+        f"{'the true share' if worst[1] == 'true' else 'a half'})."
     )
     return Finding(verdict(len(near), len(ratios)), text)
 
@@ -97,8 +98,8 @@ def breaks_at_half(results: Results) -> Finding:
     above = results.rms(spread="even", fraction=0.6, method="centralized", rule="half")
     clean = results.rms(spread="even", fraction=0.0, method="centralized", rule="half")
     text = (
-        f"All rows at once, half trimmed: error {clean:.2f} without outliers, {below:.2f} with 40%, {above:.2f} with 60%. "
-        "Trimming a half removes signal from clean rows, and outliers fill the trimmed places."
+        f"All rows at once, half trimmed: error {clean:.2f} without outliers, {below:.2f} with 40%, {above:.2f} "
+        "with 60%. Trimming a half removes signal from clean rows, and outliers fill the trimmed places."
     )
     return Finding("holds" if above > BROKEN * below else "does not hold", text)
 
@@ -141,7 +142,8 @@ def alike_up_to_half(results: Results) -> Finding:
             gain.append(plain / max(errors))
     text = (
         f"Their errors differ by a factor of at most {worst:.2f}, and the plain method's is {min(gain):.1f} to "
-        f"{max(gain):.1f} times the worst of them; alike (within {ALIKE}) and twice as good as plain in {good} of {total}."
+        f"{max(gain):.1f} times the worst of them; alike (within {ALIKE}) and twice as good as plain in {good} of "
+        f"{total}."
     )
     return Finding(verdict(good, total), text)
 
@@ -182,9 +184,9 @@ def ours_near_oracle(results: Results) -> Finding:
     near = sum(ratio <= OURS for ratio in ratios.values())
     worst = max(ratios, key=lambda name: ratios[name])
     text = (
-        f"At most {ratios[worst]:.3f} times the plain method on the clean rows of batches that can be repaired ({worst}), "
-        f"within {OURS} in {near} of {len(ratios)} streams; against all clean rows, those in batches with 60% outliers "
-        f"included, at most {max(strict.values()):.3f} times."
+        f"At most {ratios[worst]:.3f} times the plain method on the clean rows of batches that can be repaired "
+        f"({worst}), within {OURS} in {near} of {len(ratios)} streams; against all clean rows, those in batches with "
+        f"60% outliers included, at most {max(strict.values()):.3f} times."
     )
     return Finding(verdict(near, len(ratios)), text)
 

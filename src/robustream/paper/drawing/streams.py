@@ -1,4 +1,4 @@
-"""Pictures of the simulations: error against the share of bad rows and batches, batches seen, and the filter's constant."""
+"""Pictures of the simulations: error against bad rows, bad batches, batches seen, and the filter's constant."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How the pictures look: one colour, marker and line for each method, the same in all of them.
 
-The colours are those of Okabe and Ito, which can be told apart with any kind of colour vision; markers and dashes differ
-too.
+The colours are those of Okabe and Ito, which can be told apart with any kind of colour vision; markers and
+dashes differ too.
 """
 
 from __future__ import annotations

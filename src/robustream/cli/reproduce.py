@@ -1,0 +1,160 @@
+"""`robustream reproduce`: the paper's experiments with our code, each figure and table beside what the paper says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from robustream.paper.cells import Cell
+    from robustream.paper.experiment import Context, Experiment
+    from robustream.paper.sections import Page
+    from robustream.paper.store import Store
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            help="all, figure-1a, figure-1b, figure-1c, figure-1d, table-1, table-2, table-2-scale, speed or theory."
+        ),
+    ] = "all",
+    out: Annotated[Path, typer.Option(help="The folder for results and pages.", file_okay=False)] = Path("results"),
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the size, in about three minutes.")] = False,
+    size: Annotated[str, typer.Option(help="full, quick or tiny; --quick is short for quick.")] = "full",
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all data; the same seed gives the same numbers.")] = 0,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder of data sets that do not come along, such as cifar10n_cnn.")
+    ] = None,
+    draw_only: Annotated[bool, typer.Option("--draw-only", help="Draw what is stored and run nothing.")] = False,
+) -> None:
+    """Run the paper's experiments and write a page that says which of its claims hold.
+
+    Results are stored piece by piece: a run that was stopped goes on where it was, and drawing again costs nothing.
+    """
+    import os
+
+    from rich.console import Console
+
+    from robustream.errors import InvalidInputError
+    from robustream.paper.experiment import Context
+    from robustream.paper.experiments import choose
+    from robustream.paper.sizes import SIZES
+    from robustream.paper.store import Store
+
+    chosen = "quick" if quick else size
+    if chosen not in SIZES:
+        raise typer.BadParameter(f"--size must be one of {', '.join(SIZES)}; {size!r} came")
+    if seed < 0:
+        raise typer.BadParameter(f"--seed must not be negative; {seed} came")
+    if jobs is not None and jobs < 1:
+        raise typer.BadParameter(f"--jobs must be at least 1; {jobs} came")
+    try:
+        experiments = choose(experiment)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+    console = Console(highlight=False)
+    context = Context(SIZES[chosen], seed, data)
+    store = Store(out, chosen, seed)
+    if not draw_only:
+        _run(experiments, context, store, jobs or os.cpu_count() or 1, console)
+    page = _draw(experiments, context, store, out, console)
+    _show(page, out, console)
+
+
+def _run(experiments: Sequence[Experiment], context: Context, store: Store, jobs: int, console: Console) -> None:
+    from robustream.paper.runner import missing_cells, run_cells
+
+    cells = [cell for experiment in experiments for cell in experiment.cells(context)]
+    left = missing_cells(cells, store)
+    if not left:
+        console.print("All of it is in the store already.")
+        return
+    total = sum(cell.cost for cell in left)
+    with _progress(console) as progress:
+        task = progress.add_task("Running", total=total)
+        run_cells(cells, store, jobs, _advance(progress, task, total, console))
+
+
+def _advance(progress: Progress, task: object, total: float, console: Console) -> Callable[[Cell], None]:
+    """Move the bar; where there is no terminal, say every tenth that is done."""
+    done = 0.0
+
+    def advance(cell: Cell) -> None:
+        nonlocal done
+        before, done = done, done + cell.cost
+        progress.update(task, advance=cell.cost, description=f"{cell.group} {cell.name}")  # type: ignore[arg-type]
+        if not console.is_terminal and int(10 * done / total) > int(10 * before / total):
+            console.print(f"{done / total:.0%} of the work is done ({cell.group} {cell.name}).", soft_wrap=True)
+
+    return advance
+
+
+def _draw(experiments: Sequence[Experiment], context: Context, store: Store, out: Path, console: Console) -> Page:
+    from robustream.paper.markdown import write_markdown
+    from robustream.paper.page import write_page
+    from robustream.paper.sections import make_page
+
+    out.mkdir(parents=True, exist_ok=True)
+    with _progress(console) as progress:
+        task = progress.add_task("Drawing", total=len(experiments))
+        page = make_page(experiments, context, store, lambda name: progress.advance(task))
+    write_page(page, out)
+    write_markdown(page, out)
+    return page
+
+
+def _progress(console: Console) -> Progress:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("time left"),
+        # Cells differ: the speed of the last few minutes says more than that of the last few seconds.
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=600.0,
+    )
+
+
+def _show(page: Page, out: Path, console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, title=page.size_words)
+    table.add_column("")
+    table.add_column("claim", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    for name, claim, verdict in _rows(page):
+        table.add_row(name, claim, verdict, style="bold" if verdict == "does not hold" else "")
+    console.print(table)
+    console.print(f"The page: {out / 'index.html'}; as Markdown: {out / 'index.md'}.", soft_wrap=True, markup=False)
+
+
+def _rows(page: Page) -> Iterator[tuple[str, str, str]]:
+    for section in page.sections:
+        for place, (claim, finding) in enumerate(section.findings):
+            yield section.experiment.name if place == 0 else "", claim.says, finding.verdict

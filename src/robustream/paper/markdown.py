@@ -1,0 +1,90 @@
+"""The page as Markdown, with its pictures as files beside it, for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from robustream.paper.experiment import Table
+from robustream.paper.sections import Page, Section
+
+__all__ = ["CODE_MAP", "render_markdown", "write_markdown"]
+
+# Where each piece of the paper is in the code.
+CODE_MAP = (
+    ("geometric median", "Definition 1, Eq. 2-3", "`robustream.geometric_median`, aggregator `geometric-median`"),
+    ("online median filter (ORL)", "Eq. 4-5, Algorithm 1", "aggregator `online-median`"),
+    ("trimmed inner product", "Algorithm 2", "`trimmed_inner`, `trimmed_covariance`, `trimmed_cross`"),
+    ("RC-PCA", "Algorithm 3", '`TrimmedPCA`, learner `"trimmed"`'),
+    ("ORL-PCA", "Algorithm 4", '`OutlierRobustPCA(learner="trimmed", aggregator="online-median")`'),
+    ("RoTR", "Algorithm 5", '`TrimmedRegressor`, learner `"trimmed"`'),
+    ("ORL-LR", "Section 5.2", '`OutlierRobustRegressor(learner="trimmed", aggregator="online-median")`'),
+    ("ORL around any learner", "Algorithm 1", "`OutlierRobust(estimator)`"),
+    ("DRL", "Section 5.3", "`robustream.fit(..., engine=...)` with aggregator `geometric-median`"),
+    ("averaging", "Section 6", "aggregator `mean`"),
+    ("confidence of the median", "Lemma 4", "`certificate(bad_fraction)` of the estimators"),
+    ("the simulations", "Section 6", "`robustream.sources.SimulatedPCA`, `SimulatedRegression`, `spread_outliers`"),
+    ("the experiments", "Section 6", "`robustream.paper`, one file for each figure and table"),
+)
+
+
+def write_markdown(page: Page, folder: Path) -> Path:
+    """Write `index.md` and the pictures."""
+    pictures = folder / "figures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for section in page.sections:
+        for picture in section.pictures:
+            (pictures / f"{picture.name}.png").write_bytes(picture.png)
+    target = folder / "index.md"
+    target.write_text(render_markdown(page, "figures"), encoding="utf-8")
+    return target
+
+
+def render_markdown(page: Page, pictures: str) -> str:
+    """Give the page as text; `pictures` is the folder of the pictures as seen from it."""
+    counts = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(page.verdicts.items()))
+    lines = [
+        f"# {page.title}",
+        "",
+        "Feng, Xu and Mannor, “Outlier Robust Online Learning”. `robustream reproduce all --out results/` makes this "
+        "page; every verdict is worked out from the stored numbers.",
+        "",
+        f"This page: {page.size_words}. Claims of the paper: {counts}.",
+        "",
+        "## From the paper to the code",
+        "",
+        *_rows(("piece", "paper", "in robustream"), CODE_MAP),
+        "",
+    ]
+    for section in page.sections:
+        lines.extend(_section(section, pictures))
+    lines.extend(["## Where it was run", ""])
+    for environment in page.environments:
+        lines.append("- " + "; ".join(f"{name}: {value}" for name, value in environment.items()))
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: Section, pictures: str) -> list[str]:
+    experiment = section.experiment
+    claims = [(claim.line, claim.says, finding.text, finding.verdict) for claim, finding in section.findings]
+    lines = [f"## {experiment.title}", "", f"`{section.command}`", ""]
+    if not section.complete:
+        lines.extend(["Not all of it has been run: pictures and tables show what there is.", ""])
+    lines.extend([f"**The paper ({experiment.line}):** {experiment.says}", ""])
+    lines.extend([*_rows(("line", "claim", "our finding", "verdict"), claims), ""])
+    for picture in section.pictures:
+        lines.extend([f"![{picture.caption}]({pictures}/{picture.name}.png)", "", f"*{picture.caption}*", ""])
+    for table in section.tables:
+        lines.extend([*_table(table), ""])
+    return [*lines, f"**Set-up:** {experiment.setup}", "", f"**Remark:** {experiment.remark}", ""]
+
+
+def _table(table: Table) -> list[str]:
+    return [table.caption, "", *_rows(table.head, table.rows)]
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(head), "|" + "---|" * len(head), *(line(row) for row in rows)]

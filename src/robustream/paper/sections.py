@@ -1,0 +1,96 @@
+"""The page as plain data: for each experiment its pictures, tables and findings, made from the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from robustream.paper.drawing.style import as_png
+from robustream.paper.experiment import Claim, Context, Experiment, Finding, Table, judge
+from robustream.paper.results import Results
+from robustream.paper.store import Store
+
+__all__ = ["Page", "Section", "make_page"]
+
+
+class Drawn(NamedTuple):
+    """A picture as PNG."""
+
+    name: str
+    caption: str
+    png: bytes
+
+
+class Section(NamedTuple):
+    """One experiment as it is shown."""
+
+    experiment: Experiment
+    command: str
+    pictures: Sequence[Drawn]
+    tables: Sequence[Table]
+    findings: Sequence[tuple[Claim, Finding]]
+    complete: bool
+
+
+class Page(NamedTuple):
+    """All that a page shows."""
+
+    context: Context
+    sections: Sequence[Section]
+    environments: Sequence[dict[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        return "Outlier Robust Online Learning, reproduced"
+
+    @property
+    def size_words(self) -> str:
+        """The size in words."""
+        size = self.context.size
+        return (
+            f"{size.name} size, seed {self.context.seed}: {size.total_rows:,} rows of {size.columns} columns in "
+            f"{size.batches} batches, {size.repetitions} repetitions"
+        )
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How many claims of the paper got which verdict; ours are not counted."""
+        return Counter(
+            finding.verdict
+            for section in self.sections
+            for claim, finding in section.findings
+            if not claim.line.startswith("(ours)")
+        )
+
+
+def make_page(
+    experiments: Sequence[Experiment],
+    context: Context,
+    store: Store,
+    advance: Callable[[str], None] = lambda name: None,
+) -> Page:
+    """Draw and judge what is in the store; `advance` is called after each experiment."""
+    sections, cells = [], []
+    for experiment in experiments:
+        own = list(experiment.cells(context))
+        cells.extend(own)
+        results = Results(store.read(own))
+        complete = all(store.has(cell) for cell in own)
+        pictures = [
+            Drawn(picture.name, picture.caption, as_png(picture.draw(results)))
+            for picture in experiment.pictures
+            if results
+        ]
+        tables = experiment.tables(results) if results else ()
+        findings = [(claim, judge(claim, results if complete else Results([]))) for claim in experiment.claims]
+        command = f"{experiment.command}{_options(context)}"
+        sections.append(Section(experiment, command, pictures, tables, findings, complete))
+        advance(experiment.name)
+    return Page(context, sections, store.environments(cells))
+
+
+def _options(context: Context) -> str:
+    size = {"full": "", "quick": " --quick"}.get(context.size.name, f" --size {context.size.name}")
+    return f"{size}{f' --seed {context.seed}' if context.seed else ''}"
