@@ -12,6 +12,7 @@ from common import FLOAT, Results
 import robustream as rs
 from robustream.kernels import reference
 from robustream.kernels.gpu.columns import column_medians, median_deviations
+from robustream.kernels.gpu.products import tall_product
 
 
 def tables(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
@@ -77,6 +78,13 @@ def check_kernels(results: Results) -> None:
             got = median_deviations(cupy.asarray(table), cupy.asarray(middle)).get()
             assert np.array_equal(got, np.median(np.abs(exact - middle), axis=0)), (dtype, rows)
     results.add("check: medians and MAD", "equal to the last bit")
+    left, right = (cupy.random.standard_normal((50_000, size), dtype=FLOAT) for size in (600, 520))
+    want = left.T.astype(np.float64) @ right.astype(np.float64)
+    error = float(abs(tall_product(left, right) - want).max() / len(left))
+    assert error < 1e-5, error
+    results.add(
+        "check: products of long tables by short numbers", f"largest error {error:.1e}", note="of a mean square"
+    )
     points = rng.normal(size=(60, 500)) + 1e3
     points[:20] += rng.normal(size=500) * 50
     want, got = rs.geometric_median(points), rs.geometric_median(cupy.asarray(points)).get()

@@ -1,6 +1,6 @@
 """Check the GPU kernels against the processor's, then time them: python benchmarks/gpu/run.py OUTPUT_FOLDER [part ...].
 
-Parts: checks, kernels, pca, tags, tags-refined; all if none is named.
+Parts: checks, kernels, pca, tags, tags-refined; all if none is named. `tags=10` takes 10 batches, not 100.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ def main() -> None:
     parts = {
         "checks": lambda: (check_kernels(results), check_estimators(results)),
         "kernels": lambda: time_kernels(results, floors),
-        "pca": lambda: principal(results, floors),
-        "tags": lambda: tags(results, floors, refined=False),
-        "tags-refined": lambda: tags(results, floors, refined=True),
+        "pca": lambda count=100: principal(results, floors, count),
+        "tags": lambda count=100: tags(results, floors, False, count),
+        "tags-refined": lambda count=100: tags(results, floors, True, count),
     }
     for part in chosen or parts:
-        parts[part]()
+        name, _, count = part.partition("=")
+        parts[name](*([int(count)] if count else []))
 
 
 if __name__ == "__main__":

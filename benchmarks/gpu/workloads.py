@@ -42,8 +42,8 @@ def subspace_error(basis: Any, truth: Any) -> float:
     return float(np.linalg.norm(basis @ basis.T - truth @ truth.T))
 
 
-def principal(results: Results, floors: Floors, rows: int = 1_000_000, count: int = 100, columns: int = 100) -> None:
-    """ORL-PCA over 100 million rows, 40 of 100 batches garbage."""
+def principal(results: Results, floors: Floors, count: int, rows: int = 1_000_000, columns: int = 100) -> None:
+    """ORL-PCA over a hundred batches of a million rows, 40 of them garbage."""
     host = np.random.default_rng(3)
     truth, other = (np.linalg.qr(host.normal(size=(columns, 5)))[0] for _ in range(2))
     spread = np.array([4.0, 3.5, 3.0, 2.5, 2.0])
@@ -85,7 +85,7 @@ def principal(results: Results, floors: Floors, rows: int = 1_000_000, count: in
         )
 
 
-def tags(results: Results, floors: Floors, refined: bool, rows: int = 500_000, count: int = 100) -> None:
+def tags(results: Results, floors: Floors, refined: bool, count: int, rows: int = 500_000) -> None:
     """ORL-LR over the size of the paper's training set, features in half precision, tags of +1 and -1."""
     columns, outputs = 4096, 200
     host = np.random.default_rng(4)

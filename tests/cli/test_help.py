@@ -8,7 +8,21 @@ import sys
 
 import pytest
 
-COMMANDS = [(), ("demo",), ("bench",), ("bench", "kernels"), ("bench", "accuracy")]
+COMMANDS = [
+    (),
+    ("fit",),
+    ("fit", "pca"),
+    ("fit", "regression"),
+    ("score",),
+    ("predict",),
+    ("transform",),
+    ("inspect",),
+    ("report",),
+    ("demo",),
+    ("bench",),
+    ("bench", "kernels"),
+    ("bench", "accuracy"),
+]
 
 
 def robustream(*arguments, **environment):
@@ -29,6 +43,20 @@ def test_help_fits_a_screen_and_has_an_example(command):
     assert "Example: robustream" in finished.stdout
     assert len(finished.stdout.splitlines()) <= 24
     assert "\x1b" not in finished.stdout
+
+
+def test_all_options_are_shown_when_asked_for():
+    short, long = (robustream("fit", "pca", option).stdout for option in ("--help", "--help-all"))
+    assert "--aggregator" not in short
+    assert "--aggregator" in long
+    assert set(short.split()) <= set(long.split())
+
+
+@pytest.mark.parametrize(("words", "expected"), [("robustream fi", "fit"), ("robustream fit p", "pca")])
+def test_the_shell_completes_commands(words, expected):
+    count = str(len(words.split()) - 1)
+    finished = robustream(_ROBUSTREAM_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=count)
+    assert expected in finished.stdout.split()
 
 
 def test_version():

@@ -78,6 +78,63 @@ def test_few_rows_for_the_columns_are_no_evidence(rows, columns):
     assert np.median(errors) < 1e-6
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(50, 3), (50, 5), (80, 5), (100, 5)])
+def test_small_clean_tables_get_least_squares(rows, columns):
+    flagged, ours, plain = [], [], []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(rows, columns))
+        truth = rng.normal(size=columns)
+        y = X @ truth + rng.normal(size=rows)
+        model = rs.OutlierRobustRegressor().fit(X, y)
+        flagged.append(model.is_outlier(X, y).mean())
+        ours.append(np.linalg.norm(model.coef_ - truth))
+        plain.append(np.linalg.norm(LinearRegression().fit(X, y).coef_ - truth))
+    assert np.mean(flagged) < 0.03
+    assert np.sqrt(np.mean(np.square(ours))) < 1.1 * np.sqrt(np.mean(np.square(plain)))
+
+
+@pytest.mark.parametrize("kind", ["vertical", "leverage"])
+def test_small_dirty_tables(kind):
+    ours, oracle = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, truth = rng.normal(size=(60, 4)), rng.normal(size=4)
+        bad = np.arange(60) < 12
+        if kind == "leverage":
+            X[bad] += 10
+        y = X @ truth + rng.normal(size=60)
+        y[bad] = y[bad] + 12 if kind == "vertical" else -y[bad]
+        ours.append(np.linalg.norm(rs.OutlierRobustRegressor().fit(X, y).coef_ - truth))
+        oracle.append(np.linalg.norm(LinearRegression().fit(X[~bad], y[~bad]).coef_ - truth))
+    assert np.sqrt(np.mean(np.square(ours))) < 1.3 * np.sqrt(np.mean(np.square(oracle)))
+
+
+@pytest.mark.parametrize("kind", ["equal", "decaying"])
+def test_one_ordinary_row_in_a_hundred_is_an_outlier_of_the_components(kind):
+    spread = np.ones(30) if kind == "equal" else np.arange(1, 31) ** -0.5
+    rates = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        fitted, fresh = (rng.normal(size=(3000, 30)) * spread * [4, 4, *np.ones(28)] for _ in range(2))
+        rates.append(rs.OutlierRobustPCA(2).fit(fitted).is_outlier(fresh).mean())
+    assert 0.007 < np.mean(rates) < 0.0135
+
+
+@pytest.mark.parametrize("dirty", [False, True])
+def test_single_precision_gives_the_same_model(dirty):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 30)) * np.geomspace(1e-3, 1e3, 30) + 1e3 * np.geomspace(1e-3, 1e3, 30)
+    y = X @ (1 / np.geomspace(1e-3, 1e3, 30)) + rng.normal(size=4000)
+    if dirty:
+        X[:800] += 8 * rng.normal(size=(800, 30)) * np.geomspace(1e-3, 1e3, 30)
+    double = rs.OutlierRobustRegressor(batch_size=4000).fit(X, y)
+    single = rs.OutlierRobustRegressor(batch_size=4000).fit(X.astype(np.float32), y.astype(np.float32))
+    # Single precision has about three digits left of columns a thousand times farther away than they are wide.
+    np.testing.assert_allclose(single.coef_, double.coef_, rtol=2e-2)
+    assert single.coef_.dtype == np.float32
+
+
 def test_no_variance_outside_the_subspace_makes_no_outliers():
     rng = np.random.default_rng(0)
     for X, components in (

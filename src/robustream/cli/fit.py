@@ -24,9 +24,7 @@ fit = typer.Typer(
 )
 
 
-@fit.command(
-    epilog="Example: robustream fit pca 'data/*.parquet' --components 5 -o model.safetensors --report report.html"
-)
+@fit.command(epilog="Example: robustream fit pca 'data/*.parquet' -k 5 -o model.safetensors")
 def pca(
     sources: options.Sources,
     out: options.Model,
@@ -59,6 +57,7 @@ def pca(
     checkpoint_every: options.CheckpointEvery = "30 s",
     resume: options.Resume = False,
     quiet: options.Quiet = False,
+    help_all: options.HelpAll = False,
 ) -> None:
     """Find the principal components of the clean rows."""
 
@@ -82,13 +81,14 @@ def pca(
     _fit(make, sources, out, report, quiet, where, {**reading, **running})
 
 
-@fit.command(epilog="Example: robustream fit regression data/ --target price --exclude id -o model.safetensors")
+@fit.command(epilog="Example: robustream fit regression data/ --target price -o model.safetensors")
 def regression(
     sources: options.Sources,
     out: options.Model,
     target: Annotated[list[str], typer.Option(help="Column to predict; several: a,b.")],
     intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", show_default=False, help="Whether to fit one [yes].")
+        bool,
+        typer.Option("--intercept/--no-intercept", hidden=True, show_default=False, help="Whether to fit one [yes]."),
     ] = True,
     alpha: options.Alpha = 0.0,
     report: options.Report = None,
@@ -115,6 +115,7 @@ def regression(
     checkpoint_every: options.CheckpointEvery = "30 s",
     resume: options.Resume = False,
     quiet: options.Quiet = False,
+    help_all: options.HelpAll = False,
 ) -> None:
     """Fit a linear model to the clean rows."""
 

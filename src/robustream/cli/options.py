@@ -20,6 +20,7 @@ __all__ = [
     "Exclude",
     "HalfLife",
     "Header",
+    "HelpAll",
     "Jobs",
     "JoinSmallFiles",
     "Learner",
@@ -45,39 +46,56 @@ def _option(*names: str, **rest: Any) -> Any:
     return typer.Option(*names, show_default=False, **rest)
 
 
-Sources = Annotated[list[str], typer.Argument(help="Files, folders or patterns; - for standard input.")]
+def _rare_option(*names: str, **rest: Any) -> Any:
+    """Give an option that most people never need: `--help-all` shows it."""
+    return _option(*names, hidden=True, **rest)
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for parameter in context.command.params:
+            parameter.hidden = False  # type: ignore[attr-defined]
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", callback=_show_all, is_eager=True, show_default=False, help="Show all options.")
+]
+
+Sources = Annotated[list[str], typer.Argument(help="Files, folders, patterns, or - for a pipe.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model that `robustream fit` wrote.", metavar="MODEL")]
 
 Columns = Annotated[list[str] | None, _option("--columns", help="Columns to learn from: a,b,c [all others].")]
 Exclude = Annotated[list[str] | None, _option("--exclude", help="Columns to leave out: a,b,c.")]
-Missing = Annotated[str, _option(help="Rows with missing cells: [skip] or error.")]
-JoinSmallFiles = Annotated[bool, _option("--join-small-files", help="Let files smaller than a batch share one.")]
-Header = Annotated[bool, _option("--header/--no-header", help="Whether CSV files name their columns.")]
-Separator = Annotated[str | None, _option(help="What is between CSV fields [guessed].")]
+Missing = Annotated[str, _rare_option(help="Rows with missing cells: [skip] or error.")]
+JoinSmallFiles = Annotated[bool, _rare_option("--join-small-files", help="Let files smaller than a batch share one.")]
+Header = Annotated[bool, _rare_option("--header/--no-header", help="Whether CSV files name their columns.")]
+Separator = Annotated[str | None, _rare_option(help="What is between CSV fields [guessed].")]
 
-Learner = Annotated[str, _option(help="[refined], trimmed (the paper's), classical.")]
-Aggregator = Annotated[str, _option(help="[filtered], geometric-median, mean, ...")]
-BatchSize = Annotated[str, _option(help="Rows in a batch [auto].")]
-HalfLife = Annotated[float | None, _option(help="Batches after which one counts half.")]
-Alpha = Annotated[float, _option(help="Ridge penalty [0].")]
-Seed = Annotated[int, _option(help="Seed of what is random [0].")]
+Learner = Annotated[str, _rare_option(help="[refined], trimmed (the paper's), classical.")]
+Aggregator = Annotated[str, _rare_option(help="[filtered], geometric-median, mean, ...")]
+BatchSize = Annotated[str, _rare_option(help="Rows in a batch [auto].")]
+HalfLife = Annotated[float | None, _rare_option(help="Batches after which one counts half.")]
+Alpha = Annotated[float, _rare_option(help="Ridge penalty [0].")]
+Seed = Annotated[int, _rare_option(help="Seed of what is random [0].")]
 
 Model = Annotated[Path, _option("--out", "-o", dir_okay=False, help="Write the model there.")]
 Report = Annotated[Path | None, _option(dir_okay=False, help="Write a page that shows what happened.")]
-Jobs = Annotated[int, _option("--jobs", "-j", help="Batches worked on at once [-1: all cores].")]
-OnError = Annotated[str, _option(help="A batch that fails: [skip] or stop.")]
-Quorum = Annotated[float, _option(help="Share of batches that must be usable [0.5].")]
+Jobs = Annotated[int, _rare_option("--jobs", "-j", help="Batches worked on at once [-1: all cores].")]
+OnError = Annotated[str, _rare_option(help="A batch that fails: [skip] or stop.")]
+Quorum = Annotated[float, _rare_option(help="Share of batches that must be usable [0.5].")]
 Tolerance = Annotated[float | None, _option(help="Stop at this relative error, as 0.01.")]
 Checkpoint = Annotated[Path | None, _option(dir_okay=False, help="Keep the state there, to go on after a crash.")]
-CheckpointEvery = Annotated[str, _option(help="How often [30 s]; also '100 batches'.")]
+CheckpointEvery = Annotated[str, _rare_option(help="How often [30 s]; also '100 batches'.")]
 Resume = Annotated[bool, _option("--resume", help="Go on from the checkpoint, if it is there.")]
 Quiet = Annotated[bool, _option("--quiet", "-q", help="No progress bar, no summary.")]
 
 
 Engine = Annotated[str | None, _option(help="Work in processes (local) or on a cluster (dask).")]
-Scheduler = Annotated[str | None, _option(help="Dask scheduler, as tcp://host:8786.")]
-Enough = Annotated[float | None, _option(help="Give up stragglers after this share, as 0.8.")]
-Deadline = Annotated[float | None, _option(help="Give up stragglers after so many seconds.")]
+Scheduler = Annotated[str | None, _rare_option(help="Dask scheduler, as tcp://host:8786.")]
+Enough = Annotated[float | None, _rare_option(help="Give up stragglers after this share, as 0.8.")]
+Deadline = Annotated[float | None, _rare_option(help="Give up stragglers after so many seconds.")]
 
 
 def split_names(names: list[str] | None) -> list[str] | None:

@@ -26,7 +26,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from robustream.errors import InvalidInputError
 
@@ -83,7 +83,7 @@ class Engine(ABC):
     def close(self) -> None:
         """Let go of everything that the engine started itself."""
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         """Give the engine."""
         return self
 

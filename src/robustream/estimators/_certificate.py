@@ -48,10 +48,10 @@ class Certificate(NamedTuple):
                 f"{self.radius:.4g}, and no two answers lie farther apart than {self.largest:.4g}."
             )
         return (
-            f"With {self.confidence:.0%} confidence the {self.quantity} lie within {self.radius:.4g} of the truth "
-            f"(the root of the sum of squared differences), whatever {self.bad_fraction:.0%} of the {self.batches} batches "
-            f"hold; {self.rejected} were rejected. Assumed: {self.assumption} This is the error that one good batch may "
-            "have: that of the answer is mostly far smaller, see its standard errors."
+            f"With {self.confidence:.0%} confidence the error of the {self.quantity} is at most {self.radius:.4g} (the "
+            f"root of the summed squares), whatever {self.bad_fraction:.0%} of the {self.batches} batches hold; "
+            f"{self.rejected} were rejected. Assumed: {self.assumption} The bound is about what one good batch may be "
+            "off by: the error itself is mostly far smaller."
         )
 
 
@@ -77,11 +77,13 @@ def make_certificate(snapshot: Snapshot, bad_fraction: Any) -> Certificate:
     kept = [point for point, verdict in zip(held, assessed, strict=True) if not verdict.rejected]
     answers = _answers(snapshot, kept)
     if len(answers.points) < 2 or answers.value is None:
+        if not held and aggregator.count(state) > 1:
+            raise NotEnoughRowsError(
+                f"a certificate rests on how the batches differ, and the aggregator {aggregator.name!r} keeps none of "
+                "them: use 'filtered' or 'geometric-median'"
+            )
         raise NotEnoughRowsError(
-            f"a certificate rests on how the batches differ, and the aggregator {aggregator.name!r} keeps none of them: "
-            "use 'filtered' or 'geometric-median'"
-            if aggregator.count(state) > 1 and not held
-            else f"a certificate rests on how the batches differ: at least 2 are needed, {len(answers.points)} can be used"
+            f"a certificate rests on how the batches differ: at least 2 are needed, {len(answers.points)} can be used"
         )
     count, rejected = len(held), len(held) - len(kept)
     bad = max(floor(bad_fraction * count), rejected)

@@ -69,7 +69,7 @@ def _section(section: Section, pictures: str) -> list[str]:
     claims = [(claim.line, claim.says, finding.text, finding.verdict) for claim, finding in section.findings]
     lines = [f"## {experiment.title}", "", f"`{section.command}`", ""]
     if not section.complete:
-        lines.extend(["Not all of it has been run: pictures and tables show what there is.", ""])
+        lines.extend(["Not all of it has been run; what there is is shown.", ""])
     lines.extend([f"**The paper ({experiment.line}):** {experiment.says}", ""])
     lines.extend([*_rows(("line", "claim", "our finding", "verdict"), claims), ""])
     for picture in section.pictures:

@@ -84,11 +84,11 @@ class _DaskPartition(Partition):
             yield self._compute()
 
     def _compute(self) -> Batch:
-        import dask
+        import dask.base
 
         try:
             # In the thread that asks: the engine has already spread the partitions over its workers.
-            X, y = dask.compute(self.rows, self.targets, scheduler="synchronous")
+            X, y = dask.base.compute(self.rows, self.targets, scheduler="synchronous")  # type: ignore[no-untyped-call]
             return _batch(self.first_index, self.label, X, y)
         # The graph is the user's, and may raise anything.
         except Exception as error:
@@ -127,8 +127,8 @@ def _pieces(name: str, collection: Any) -> list[Any]:
         raise InvalidInputError(f"{name} must be a Dask collection like X; {type(collection).__name__} came.")
     if _is_persisted(collection):
         raise InvalidInputError(
-            f"{name} is persisted on a cluster, and a partition can only be read where it can be made: pass {name} as it "
-            "was before persist()."
+            f"{name} is persisted on a cluster, and a partition can only be read where it can be made: pass {name} as "
+            "it was before persist()."
         )
     if not _is_array(collection):
         return [_cut_off(dask, piece) for piece in collection.to_delayed()]

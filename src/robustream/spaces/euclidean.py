@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robustream.spaces.base import Array, Space
+from robustream.spaces.compact import LARGE, compact_coordinates
 
 __all__ = ["Euclidean"]
 
@@ -31,6 +32,8 @@ class Euclidean(Space):
         return None if np.isfinite(point).all() else "has values that are not finite"
 
     def coordinates(self, points: Sequence[Array]) -> Array:
+        if points[0].size > max(LARGE, 8 * len(points)):
+            return compact_coordinates(points)
         return np.stack([np.asarray(point, dtype=np.float64).ravel() for point in points])
 
     def origin(self, like: Array) -> Array:
@@ -44,6 +47,8 @@ class Euclidean(Space):
         return total.astype(mixtures[0].dtype, copy=False)
 
     def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
+        if mixture.size > LARGE:  # one by one: all at once would be a copy of them all
+            return np.concatenate([_row_norms((point - mixture).reshape(1, -1)) for point in points])
         difference = self.coordinates(points) - np.asarray(mixture, dtype=np.float64).ravel()
         return _row_norms(difference)
 

@@ -22,8 +22,8 @@ OVERHEAD_TARGET = Target("<=", 3)
 LOCAL_REPLIES_TARGET = Target("<=", 1.15)
 DASK_REPLIES_TARGET = Target("<=", 1.25)
 SCALING_TARGET = Target(">=", 1.6)
-# The budget, a copy of what it holds while the answer is worked out, and the window.
-MEMORY_TARGET = Target("<=", 6)
+# The budget, a reply that is being checked, and what Python itself takes on the way.
+MEMORY_TARGET = Target("<=", 1.5)
 
 
 def distributed_steps(*, quick: bool = False) -> list[Step]:

@@ -38,6 +38,8 @@ def load_cupy() -> Any:
 def as_device_array(values: Any) -> Any:
     """Give a CuPy array that shares memory with an array on the GPU, or a copy of one on the host."""
     cupy = load_cupy()
+    if isinstance(values, cupy.ndarray):
+        return values
     # A tensor that keeps track of gradients does not let itself be shared.
     plain = values.detach() if hasattr(values, "detach") else values
     shared = is_device_array(plain) and not hasattr(plain, "__cuda_array_interface__")
@@ -51,9 +53,9 @@ def matrix(values: Any, name: str) -> Any:
         raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
     if array.ndim != 2 or array.size == 0:
         raise InvalidInputError(f"{name} must have rows and columns, at least one of each; got shape {array.shape}.")
-    if array.dtype.name not in _NAMES:
+    if array.dtype.char not in "efd":
         array = array.astype(np.float64)
-    return load_cupy().ascontiguousarray(array)
+    return array if array.flags.c_contiguous else load_cupy().ascontiguousarray(array)
 
 
 @cache

@@ -56,13 +56,16 @@ def _kept_means(left: Any, right: Any, kept: int) -> Any:
     else:
         # Thresholds, slopes and the two ends of the brackets.
         limits = cupy.empty((4, *shape), real)
-        _find_brackets(plan, left, right, kept, limits, cupy.zeros((2, *shape), np.int32))
-        failed, failures = cupy.empty(means.size, np.int32), cupy.zeros(1, np.int32)
+        # Two tables of counts, and the number of pairs that fail; then which.
+        numbers = cupy.zeros(2 * means.size + 1, np.int32)
+        _find_brackets(plan, left, right, kept, limits, numbers[:-1].reshape(2, *shape))
+        failures, failed = numbers[-1:], cupy.empty(means.size, np.int32)
         for slab in plan.slabs(kept, real):
             _collect(slab, left, right, kept, limits, means, failures, failed)
         missed = cupy.sort(failed[:count]) if (count := int(failures.get()[0])) else ()
     if len(missed):
-        rest = (kept_sums_by_digits(left, right, kept, missed) / kept).astype(real)
+        # Converted on the host: CuPy would set numbers below the normal range to 0.
+        rest = cupy.asarray((kept_sums_by_digits(left, right, kept, missed).get() / kept).astype(real))
         means.ravel()[missed] = rest
         if right is left:
             means.T[missed // plan.right_columns, missed % plan.right_columns] = rest
@@ -106,9 +109,14 @@ def _collect(plan: Plan, left: Any, right: Any, kept: int, limits: Any, means: A
     cupy, real = load_cupy(), _real(left)
     grid, capacity = plan.grid(), plan.capacity(kept)
     pairs = (plan.left_stop - plan.left_first) * plan.right_columns
-    shape = (grid[0], pairs)
-    below, sums, found = cupy.empty(shape, np.int32), cupy.empty(shape), cupy.empty(shape, np.uint16)
-    findings = (below, sums, found, cupy.empty((*shape, capacity), real), np.int32(capacity))
+    fragments, size = grid[0] * pairs, np.dtype(real).itemsize
+    # One piece of memory for all findings, the widest numbers first: making an array takes longer than some kernels.
+    space = cupy.empty(fragments * (8 + 4 + 2 + size * capacity) + 16, np.uint8)
+    sums = space.data.ptr
+    inside = sums + 8 * fragments
+    below = inside + size * capacity * fragments
+    found = below + 4 * fragments
+    findings = (np.intp(below), np.intp(sums), np.intp(found), np.intp(inside), np.int32(capacity))
     arguments = (*plan.arguments(), left, right, plan.tiles(), limits[2], limits[3], *findings)
     collector = kernel("collect_inside", left.dtype, real)
     collector(grid, (plan.threads(),), arguments, shared_mem=plan.collecting_bytes(real))

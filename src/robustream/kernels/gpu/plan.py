@@ -17,9 +17,11 @@ SIDE, STAGE, THREADS = 4, 32, 352
 ONE_PANEL = 104
 PANEL = 56
 # A count over one stage out of so many comes before the count over all; it pays from so many rows on.
-PART, ROWS_FOR_PART = 8, 1 << 17
+PART, ROWS_FOR_PART = 8, 1 << 15
 # The places counted there, as multiples of the guess.
 LOW, HIGH = 0.95, 1.05
+# Stages that a block of threads takes at least.
+FEWEST_STAGES = 4
 # What may be collected at once.
 WORKSPACE_BYTES = 4 << 30
 
@@ -57,7 +59,8 @@ class Plan(NamedTuple):
         stages = -(-self.rows // (STAGE * self.skip))
         # A block for each place there is, or so many that the last ones to end are a small share.
         blocks = 2 * multiprocessors() if panels < 8 else 16 * multiprocessors()
-        most = max(1, min(stages, -(-blocks // panels)))
+        # With few rows what blocks leave behind is more work than the rows: a block takes some stages at least.
+        most = max(1, min(-(-stages // FEWEST_STAGES), -(-blocks // panels)))
         # No more than are needed for as many stages each.
         return -(-stages // -(-stages // most)), left, right
 
@@ -81,7 +84,7 @@ class Plan(NamedTuple):
 
     def doubt(self) -> float:
         """Give by what share the slope of a threshold may be wrong."""
-        return 0.12 if self.in_parts else 0.25
+        return 0.16 if self.in_parts else 0.2
 
     @cache  # noqa: B019
     def capacity(self, kept: int) -> int:

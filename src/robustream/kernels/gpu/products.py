@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from robustream.kernels.gpu.device import load_cupy
+from robustream.kernels.gpu.device import kernel, load_cupy
 
-__all__ = ["short_cross"]
+__all__ = ["short_cross", "tall_product"]
 
 _ONE, _ZERO = np.ones(1, np.float32), np.zeros(1, np.float32)
-# What may lie about as sums of short stretches of rows.
-_SUMS_BYTES = 1 << 30
+# What may lie about as sums of short stretches of rows, and as parts of rows.
+_SUMS_BYTES, _PARTS_BYTES = 1 << 30, 4 << 30
+_ROWS_OF_SUM = 2048
 
 
 def short_cross(left: Any, right: Any, rows_of_sum: int) -> Any:
@@ -36,6 +37,32 @@ def short_cross(left: Any, right: Any, rows_of_sum: int) -> Any:
     if whole * rows_of_sum < rows:
         sums += _batched(left[whole * rows_of_sum :], right[whole * rows_of_sum :], 1)[0]
     return sums
+
+
+def tall_product(left: Any, right: Any) -> Any:
+    """Give left' right of long tables in single precision, to about six digits, by the units for short numbers.
+
+    A number is the sum of two of eight bits each and a rest. What is left out, the product of the two second parts and
+    the rests, is a millionth of the product.
+    """
+    sums = load_cupy().zeros((left.shape[1], right.shape[1]))
+    step = max(_ROWS_OF_SUM, _PARTS_BYTES // (4 * (left.shape[1] + right.shape[1])) // _ROWS_OF_SUM * _ROWS_OF_SUM)
+    for first in range(0, len(left), step):
+        block = slice(first, first + step)
+        left_parts = _two_parts(left[block])
+        right_parts = left_parts if right is left else _two_parts(right[block])
+        for i, j in ((0, 0), (0, 1), (1, 0)):
+            sums += short_cross(left_parts[i], right_parts[j], _ROWS_OF_SUM)
+    return sums.astype(np.float32)
+
+
+def _two_parts(table: Any) -> Any:
+    cupy = load_cupy()
+    parts = cupy.empty((2, *table.shape), np.uint16)
+    everything, whole = cupy.full(table.shape[1], np.inf, np.float32), cupy.ones(table.shape[1])
+    arguments = (table, np.int64(table.size), np.int32(table.shape[1]), everything, whole, parts)
+    kernel("split_kept", table.dtype, 2)((4096,), (256,), arguments)
+    return parts
 
 
 def _batched(left: Any, right: Any, count: int) -> Any:

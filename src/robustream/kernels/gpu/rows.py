@@ -15,12 +15,15 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from robustream.kernels.gpu.columns import column_medians
 from robustream.kernels.gpu.device import as_device_array, load_cupy
+from robustream.kernels.gpu.products import tall_product
 
 __all__ = ["DeviceRows", "on_host"]
 
 # Results with fewer rows come back to the host.
 _FEWEST_ROWS = 8192
-_LARGEST_ON_HOST = 1 << 24
+_LARGEST_ON_HOST = 1 << 25
+# From so many columns on a product is bound by arithmetic.
+_MANY_COLUMNS = 512
 
 
 class DeviceRows(NDArrayOperatorsMixin):
@@ -42,18 +45,16 @@ class DeviceRows(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         outs = options.pop("out", ())
-        if ufunc is np.matmul and method == "__call__":
-            result = _give(_unwrap(inputs[0]) @ _unwrap(inputs[1]))
-        else:
-            function = ufunc if method == "__call__" else getattr(ufunc, method)
-            known = getattr(load_cupy(), ufunc.__name__, None)
-            known = known if method == "__call__" or known is None else getattr(known, method, None)
-            result = _call(function, known, inputs, options)
+        known = _matmul if ufunc is np.matmul else getattr(load_cupy(), ufunc.__name__, None)
+        function = ufunc
+        if method != "__call__":
+            function, known = getattr(ufunc, method), getattr(known, method, None)
+        if outs and isinstance(outs[0], DeviceRows):
+            options["out"] = outs[0]
+        result = _call(function, known, inputs, options)
         if not outs:
             return result
-        if isinstance(outs[0], DeviceRows):
-            outs[0].array[...] = _unwrap(result)
-        else:
+        if not isinstance(outs[0], DeviceRows):
             outs[0][...] = on_host(result)
         return outs[0]
 
@@ -114,6 +115,17 @@ def _call(function: Callable[..., Any], known: Any, inputs: Any, options: Any) -
             pass
     copied = {key: _copied(value) for key, value in options.items()}
     return function(*(_copied(value) for value in inputs), **copied)
+
+
+def _matmul(left: Any, right: Any, **options: Any) -> Any:
+    """Multiply; second moments of many columns by the units for short numbers."""
+    many = left.ndim == right.ndim == 2 and min(left.shape[0], right.shape[1]) >= _MANY_COLUMNS
+    if many and len(right) > _FEWEST_ROWS and left.dtype == right.dtype == np.float32 and not options:
+        upright = left.T
+        if upright.flags.c_contiguous and right.flags.c_contiguous:
+            same = upright.data.ptr == right.data.ptr and upright.shape == right.shape
+            return tall_product(right if same else upright, right)
+    return load_cupy().matmul(left, right, **options)
 
 
 def _method(method: Any, inputs: Any, options: Any) -> Any:

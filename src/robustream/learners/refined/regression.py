@@ -131,7 +131,8 @@ def _fit_without(aside: Mask, D: Array, Y: Array, solver: Solver, rng: np.random
     ordinary = _least_squares_suffice(D, Y, use, Ds, Ys, solver)
     if ordinary is not None:
         return ordinary
-    beta = robust_start(Ds, Ys, solver, rng)
+    start = slice(max(ROWS_TO_JUDGE, 10 * D.shape[1]))  # of a random sample: enough to come near the majority's fit
+    beta = robust_start(Ds[start], Ys[start], solver, rng)
     few = max(FEW_ROWS * D.shape[1], min(FEW_FOR_FEW * D.shape[1], SMALL_TABLE))
     if len(sample) < few and not better_than_in_noise(Ds, Ys, beta, solver, rng):
         return plain(D, Y, use, solver)

@@ -1,0 +1,56 @@
+"""The default aggregator: estimates that are honest, alike or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robustream.aggregators import Filtered, GeometricMedian
+
+
+class TestClean:
+    @pytest.mark.parametrize(("count", "dimension"), [(30, 1), (100, 1), (100, 5), (60, 40)])
+    def test_normal_estimates_are_averaged(self, value_and_rejected, count, dimension):
+        lost, ratio = [], []
+        for seed in range(60):
+            points = np.random.default_rng([seed, 1]).normal(size=(count, dimension))
+            value, rejected = value_and_rejected(points)
+            lost.append(rejected.mean())
+            ratio.append(np.linalg.norm(value) / np.linalg.norm(points.mean(axis=0)))
+        assert np.mean(lost) < 0.02
+        # In nearly all samples it is the mean itself.
+        assert np.mean(np.abs(np.array(ratio) - 1) < 1e-9) > 0.85
+
+    @pytest.mark.parametrize("dimension", [1, 3, 50])
+    def test_heavy_tails_cost_little(self, state_of, value_and_rejected, dimension):
+        ours, mean, median = 0.0, 0.0, 0.0
+        for seed in range(60):
+            rng = np.random.default_rng([seed, 2])
+            points = rng.normal(size=(80, dimension)) * np.sqrt(3 / rng.chisquare(3, size=(80, 1)))
+            ours += np.square(value_and_rejected(points)[0]).sum()
+            mean += np.square(points.mean(axis=0)).sum()
+            robust = GeometricMedian(tolerance=1e-4)
+            median += np.square(robust.value(state_of(points, aggregator=robust))[0]).sum()
+        # Errors over the same samples differ by chance by about 1 / sqrt(60 x dimension) of what sets them apart.
+        assert np.sqrt(ours / min(mean, median)) < 1.1 + 0.1 / np.sqrt(dimension)
+
+    @pytest.mark.parametrize("dimension", [20, 200])
+    def test_batches_of_unequal_quality_are_weighed_not_dropped(self, state_of, dimension):
+        rng = np.random.default_rng(7)
+        spread = np.where(np.arange(100) < 50, 5.0, 1.0)
+        points = spread[:, None] * rng.normal(size=(100, dimension))
+        aggregator = Filtered()
+        state = state_of(points, aggregator=aggregator)
+        assessments = aggregator.assess(state)
+        assert sum(assessment.rejected for assessment in assessments) < 10
+        weights = np.array([assessment.weight for assessment in assessments])
+        assert weights[50:].mean() > 5 * weights[:50].mean()
+        # The best weights give the error of 52 of the good ones; at four standard errors of its square.
+        limit = dimension / 52 * (1 + 4 * np.sqrt(2 / dimension))
+        assert np.square(aggregator.value(state)[0]).sum() < limit
+
+    def test_skewed_estimates_are_no_two_groups(self, value_and_rejected):
+        for seed in range(20):
+            points = np.exp(0.3 * np.random.default_rng(seed).normal(size=(500, 1)))
+            value, _ = value_and_rejected(points)
+            assert value[0] == pytest.approx(points.mean(), abs=4 * points.std() / np.sqrt(500))

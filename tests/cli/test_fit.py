@@ -1,0 +1,160 @@
+"""The main job by subprocess: files in, a model, a report and the list of garbage out."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import robustream as rs
+from robustream.cli.exits import ExitCode
+
+_spec = importlib.util.spec_from_file_location("garbage", Path(__file__).with_name("garbage.py"))
+assert _spec is not None
+assert _spec.loader is not None
+garbage = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(garbage)
+
+
+def run(*arguments: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [sys.executable, "-m", "robustream", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    return ended
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """The folder, the names of the garbage, the clean rows, and what the command said."""
+    folder = tmp_path_factory.mktemp("job")
+    (folder / "data").mkdir()
+    bad, clean = garbage.make_folder(folder / "data", seed=1)
+    command = "fit regression data/ --target price --exclude id -o model.safetensors --report report.html"
+    ended = run(*command.split(), folder=folder)
+    return folder, bad, clean, ended
+
+
+def _distrusted(model) -> set[str]:
+    records = [record for record in model.batch_report_ if record.verdict != "kept"]
+    return {record.label.split("#")[0].rsplit("/")[-1] for record in records}
+
+
+def test_all_garbage_is_named_and_nothing_else(job):
+    folder, bad, _, ended = job
+    model = rs.load(folder / "model.safetensors")
+    assert _distrusted(model) == bad
+    page = (folder / "report.html").read_text()
+    listed = page[page.index('id="files"') :]
+    listed = listed[: listed.index("</table>")]
+    rows = re.findall(r"<tr.*?</tr>", listed, re.DOTALL)
+    named = {name for row in rows for name in re.findall(r"part-\d\d\.parquet", row) if "kept" not in row.lower()}
+    assert named == bad
+    assert "16 of 40 files should not be trusted" in re.sub(r"\s+", " ", ended.stdout)
+
+
+def test_the_model_is_that_of_the_clean_rows(tmp_path):
+    """Over twenty folders, root mean square: a single one says little."""
+    ours, oracle = [], []
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        bad, clean = garbage.make_folder(folder, seed)
+        model = rs.fit(rs.OutlierRobustRegressor(), folder, target="price", exclude="id")
+        assert _distrusted(model) == bad, seed
+        scale = np.array([1.0, 10.0, 0.1, 1.0, 3.0, 1.0])
+        ours.append(scale * (model.coef_ - garbage.COEF))
+        oracle.append(scale * (LinearRegression().fit(*clean).coef_ - garbage.COEF))
+    assert np.sqrt(np.mean(np.square(ours))) <= 1.1 * np.sqrt(np.mean(np.square(oracle)))
+
+
+def test_scores_predictions_and_facts(job):
+    folder, bad, _, _ = job
+    run(
+        "score",
+        "model.safetensors",
+        "data/part-*.parquet",
+        "-o",
+        "scored.parquet",
+        folder=folder,
+        code=ExitCode.INCOMPLETE,
+    )
+    scored = pq.read_table(folder / "scored.parquet").to_pandas()
+    good = scored[~scored["file"].map(lambda name: Path(name).name in bad)]
+    assert len(good) == 24 * garbage.ROWS
+    # About 1% of ordinary rows; four standard errors.
+    assert abs(good["outlier"].mean() - 0.01) < 4 * np.sqrt(0.01 / len(good)) + 0.002
+    name = f"data/{sorted(good['file'].unique())[0].rsplit('/')[-1]}"
+    run("predict", "model.safetensors", name, "-o", "predicted.csv", folder=folder)
+    table = pq.read_table(folder / name).to_pandas()
+    expected = rs.load(folder / "model.safetensors").predict(table[[f"x{k}" for k in range(6)]])
+    predicted = np.loadtxt(folder / "predicted.csv", delimiter=",", skiprows=1, usecols=2)
+    np.testing.assert_allclose(predicted, expected, rtol=1e-12)
+    facts = json.loads(run("inspect", "model.safetensors", "--json", folder=folder).stdout)
+    assert facts["targets"] == ["price"]
+    assert {record["verdict"] for record in facts["distrusted"]} == {"rejected", "failed"}
+    assert "OutlierRobustRegressor" in run("inspect", "model.safetensors", folder=folder).stdout
+    run("report", "model.safetensors", "-o", "again.html", folder=folder)
+    assert "should not be trusted" in (folder / "again.html").read_text()
+    run("transform", "model.safetensors", name, "-o", "x.parquet", folder=folder, code=ExitCode.BAD_INPUT)
+
+
+def test_components_of_csv_files_and_standard_input(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 4)) * [9.0, 3.0, 1.0, 1.0]
+    text = "a,b,c,d\n" + "\n".join(",".join(f"{cell:.6f}" for cell in row) for row in rows) + "\n"
+    (tmp_path / "rows.csv").write_text(text)
+    run("fit", "pca", "rows.csv", "-k", "2", "-o", "files.safetensors", "-q", folder=tmp_path)
+    command = [sys.executable, "-m", "robustream", "fit", "pca", "-", "-k", "2", "-o", "piped.safetensors", "-q"]
+    subprocess.run(command, cwd=tmp_path, input=text.encode(), check=True)
+    first, second = (rs.load(tmp_path / f"{name}.safetensors") for name in ("files", "piped"))
+    np.testing.assert_allclose(np.abs(first.components_ @ second.components_.T), np.eye(2), atol=0.05)
+    run("transform", "files.safetensors", "rows.csv", "-o", "c.parquet", folder=tmp_path)
+    coordinates = pq.read_table(tmp_path / "c.parquet").to_pandas()
+    assert coordinates.columns.tolist() == ["file", "row", "component 1", "component 2"]
+    assert coordinates["row"].tolist() == list(range(3000))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("fit pca nowhere -o m.safetensors", ExitCode.BAD_INPUT, "nowhere"),
+        ("fit regression data --target nothing -o m.safetensors", ExitCode.BAD_INPUT, "nothing"),
+        ("fit pca data -o m.safetensors", ExitCode.BAD_INPUT, "exclude"),
+        ("fit pca data --exclude id -o no/such/m.safetensors", ExitCode.CANNOT_WRITE, "folder"),
+        ("fit pca data --exclude id --on-error stop -o m.safetensors", ExitCode.STOPPED_AT_FAILURE, "first batch"),
+        ("fit pca broken -o m.safetensors", ExitCode.BAD_INPUT, "None of the"),
+        ("fit pca half --exclude id -o m.safetensors", ExitCode.BELOW_QUORUM, "usable"),
+        ("fit pca data --exclude id --components many -o m.safetensors", 2, "components"),
+        ("inspect data/notes.txt", ExitCode.BAD_FILE, "notes.txt"),
+        ("score missing.safetensors data -o s.parquet", ExitCode.BAD_INPUT, "missing.safetensors"),
+    ],
+)
+def test_exit_codes(arguments, code, message, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "half").mkdir()
+    for number in range(3):
+        X, y = garbage.clean_rows(0, number)
+        pq.write_table(garbage._table(X, y), tmp_path / "data" / f"{number}.parquet")
+        pq.write_table(garbage._table(X, y), tmp_path / "half" / f"{number}.parquet")
+        (tmp_path / "half" / f"bad{number}.parquet").write_bytes(b"x" * 200_000)
+    (tmp_path / "data" / "bad.parquet").write_bytes(b"x" * 1000)
+    (tmp_path / "broken" / "bad.parquet").write_bytes(b"x" * 1000)
+    (tmp_path / "data" / "notes.txt").write_text("no table")
+    ended = run(*arguments.split(), folder=tmp_path, code=code)
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "m.safetensors").exists()
