@@ -6,11 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import fdtri
 
 import robustream as rs
 from robustream.errors import InvalidInputError
 from robustream.fitting.rhythm import Rhythm
-from robustream.fitting.stopping import FEWEST_BATCHES, error_bound, is_look, stopping_confidence
+from robustream.fitting.stopping import FEWEST_BATCHES, STOPPING_CONFIDENCE, error_bound, is_look
 
 
 def _batches(seed: int, columns: int, rows: int = 400, most: int = 400):
@@ -67,12 +68,29 @@ def test_the_error_at_the_stop_is_below_the_tolerance(columns):
     assert exceeded <= 6
 
 
-def test_looks_get_rarer_and_their_chances_add_up():
+def test_looks_get_rarer():
     looks = [batches for batches in range(1, 2000) if is_look(batches)]
     assert looks[:4] == [4, 5, 7, 8]
     assert all(later >= 1.2 * earlier for earlier, later in pairwise(looks[8:]))
     assert FEWEST_BATCHES in looks
-    assert sum(1 - stopping_confidence(batches) for batches in looks if batches >= FEWEST_BATCHES) < 0.05
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 8, 100])
+def test_all_looks_together_keep_95_percent(dimension):
+    """Normal estimates of known dimension: the squared spread of K of them is a chi-square, and so is the error."""
+    rng = np.random.default_rng(dimension)
+    runs, looks = 20_000, [batches for batches in range(FEWEST_BATCHES, 1000) if is_look(batches)]
+    for spread in np.geomspace(4, 100, 10):
+        squares, seen, stop = np.zeros(runs), 1, np.zeros(runs, int)
+        for batches in looks:
+            squares += rng.chisquare(dimension * (batches - seen), runs)
+            seen = batches
+            quantile = fdtri(dimension, dimension * (batches - 1), STOPPING_CONFIDENCE)
+            bound = spread * squares / (dimension * (batches - 1)) * quantile / batches
+            stop[(stop == 0) & (bound <= 1)] = batches
+        assert (stop > 0).all()
+        error = spread / stop * rng.chisquare(dimension, runs) / dimension
+        assert np.mean(error <= 1) > 0.95
 
 
 def test_nothing_is_known_from_one_batch_or_a_forgetful_aggregator():

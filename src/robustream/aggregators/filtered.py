@@ -123,9 +123,11 @@ def _work_out(state: Held) -> Outcome:
         whole = [state.estimates[k].point or () for k in present]
         verdict = judge(part, points, weights[present], kept[present], state.space.weigher(place, whole))
         if part.role == "passenger" and primary is not None:
-            # Moments and the like belong to the answer: they count for as much as it does.
+            # Moments and the like belong to the answer: they count for as much as it does. A point in which the
+            # geometric median happens to lie has any weight; its moments would be the only ones.
             factors = np.ones(count)
             factors[primary.present] = primary.verdict.factors
+            factors = np.minimum(factors, 3 * np.median(factors[kept]) if kept.any() else np.inf)
             verdict = verdict._replace(factors=factors[present])
         reasons |= {int(present[k]): reason for k, reason in verdict.reasons.items() if kept[present[k]]}
         kept[present] &= verdict.kept

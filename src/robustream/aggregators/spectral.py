@@ -34,14 +34,16 @@ from robustream.aggregators.weighing import (
 )
 from robustream.spaces import Array
 
-__all__ = ["Reason", "Sifted", "sift"]
+__all__ = ["WILD", "Reason", "Sifted", "sift"]
 
 # Beyond this many typical distances a point is no estimate of the same thing. Honest batches whose spread differs
 # by a factor of 5 stay below it; their weight falls with the square of the distance anyway.
-_WILD = 8.0
+WILD = 8.0
 _DIRECTIONS = 4
 # A tail that is longer than this is the nature of the points: honest batches differ by season, place or mix.
 _TAIL = 0.3
+# Nor is there a majority where nearly half would have to go: 45% may be bad, and a few good ones look bad by chance.
+_MAJORITY = 0.52
 _ROUNDS = 50
 
 
@@ -89,6 +91,7 @@ def _drop_along_directions(
     norms = squared_lengths(points)
     block = _first_block(points.shape[1])
     separation = APART
+    groups: list[int] = []
     tail: list[int] = []
     for _ in range(_ROUNDS):
         center = spatial_median(rows_of(points, kept), weights[kept], norms[kept], center)
@@ -99,19 +102,19 @@ def _drop_along_directions(
             return view.weighing
         places = np.flatnonzero(kept)
         leaving = places[view.leaving]
-        if not view.groups:
-            tail += [int(place) for place in leaving]
-        if weights[tail].sum() > _TAIL * total or weights[places[~view.leaving]].sum() < 0.5 * total * (1 - 1e-9):
-            # They differ by their nature: nobody is dropped who is not in a group of their own.
-            kept[tail] = True
-            for place in tail:
-                reasons.pop(place, None)
-            return tail_weights
+        (groups if view.groups else tail).extend(int(place) for place in leaving)
         kept[leaving] = False
         reasons |= {
             int(place): Reason(True, float(amount))
             for place, amount in zip(leaving, view.deviations[view.leaving], strict=True)
         }
+        if weights[kept].sum() < _MAJORITY * total or weights[tail].sum() > _TAIL * total:
+            # They differ by their nature. Only a minority in groups of their own can be told to be bad.
+            back = tail if weights[kept].sum() + weights[tail].sum() >= _MAJORITY * total else groups + tail
+            kept[back] = True
+            for place in back:
+                del reasons[place]
+            return tail_weights
         # What is left after a cut is no normal sample: two groups in it must lie farther apart.
         block, separation = view.directions, 2.5
     return quality_weights
@@ -123,7 +126,7 @@ def _drop_wild(
     distances = distances_to(points, norms, center)
     typical = weighted_median(distances[kept], weights[kept])
     count = effective_count(weights[kept])
-    limit = _WILD * (1 + 100 / count**2) * typical
+    limit = WILD * (1 + 100 / count**2) * typical
     wild = np.flatnonzero(kept & (distances > max(limit, 1e-6)))
     if len(wild) and weights[kept].sum() - weights[wild].sum() >= 0.5 * total:
         kept[wild] = False

@@ -90,8 +90,7 @@ def median_weights(points: Array, weights: Array) -> Array:
     """Give factors with which the mean is the geometric median: the choice where few points leave doubt."""
     norms = squared_lengths(points)
     distances = distances_to(points, norms, spatial_median(points, weights, norms))
-    # Nearer points must not count for more and more: one that happens to lie in the centre would decide alone.
-    return np.asarray(1 / np.maximum(distances, 0.3 * weighted_median(distances, weights) + 1e-30))
+    return np.asarray(1 / np.maximum(distances, 1e-3 * weighted_median(distances, weights) + 1e-30))
 
 
 def distances_to(points: Array, norms: Array, center: Array) -> Array:

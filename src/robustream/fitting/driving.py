@@ -9,7 +9,7 @@ from robustream.errors import FailedBatchError
 from robustream.estimators._snapshot import Snapshot
 from robustream.fitting.events import Callback, FitEvent
 from robustream.fitting.history import History, Look
-from robustream.fitting.stopping import FEWEST_BATCHES, error_bound, is_look, stopping_confidence
+from robustream.fitting.stopping import FEWEST_BATCHES, STOPPING_CONFIDENCE, error_bound, is_look
 from robustream.runs.online import Plan, Stream, absorb
 from robustream.runs.outlying import Examined
 
@@ -59,7 +59,9 @@ def _take_in(plan: Plan, moment: Moment, examined: Examined) -> Moment:
     estimate = examined.estimate
     # What was noticed goes into the history once; the aggregator keeps estimates, and need not keep that too.
     counted = moment.stream._replace(rows_seen=moment.stream.rows_seen + estimate.rows)
-    stream = absorb(plan, counted, estimate._replace(stats={}))
+    # A plain tuple, as one that came from a worker is: then the model file is the same wherever the work was done.
+    point = None if estimate.point is None else tuple(estimate.point)
+    stream = absorb(plan, counted, estimate._replace(stats={}, point=point))
     return Moment(stream, moment.history.note(examined))
 
 
@@ -70,7 +72,7 @@ def _look(snapshot: Snapshot, moment: Moment, tolerance: float | None) -> Moment
     history = moment.history.look(Look(batches, moment.stream.rows_seen, error_bound(snapshot)))
     if tolerance is None or batches < FEWEST_BATCHES:
         return moment._replace(history=history)
-    bound = error_bound(snapshot, stopping_confidence(batches))
+    bound = error_bound(snapshot, STOPPING_CONFIDENCE)
     ended = f"the relative error is below {tolerance:g}, with 95% confidence" if bound <= tolerance else None
     return moment._replace(history=history, ended=ended)
 

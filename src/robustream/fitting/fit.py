@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from copy import copy
 from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from robustream.errors import CheckpointError, InvalidInputError
+from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
 from robustream.estimators._streaming import unchanged_on_error
 from robustream.fitting.driving import Moment, Watch, drive
 from robustream.fitting.elsewhere import CutOff, drive_elsewhere, open_engine
@@ -86,7 +87,8 @@ def fit(
         On an engine, give up stragglers after this share of the partitions, or after so many seconds. What they held
         is listed as late, and `fold_in_late` takes it in afterwards.
     quorum : float, default=0.5
-        Unless more than this share of the batches is usable, BelowQuorumError is raised.
+        Unless more than this share of the batches is usable, BelowQuorumError is raised; its `partial` is a model of
+        what arrived, which `fold_in_late` can complete.
     checkpoint : path, default=None
         Where to write the state of the run, so that it can go on after being killed.
     checkpoint_every : str or int, default="30 s"
@@ -154,10 +156,20 @@ def fit(
             keeper.write(moment)
         estimator._take(plan, moment.stream)
         estimator.node_report_ = nodes
-        require_quorum(moment.stream, quorum)
+        _require_quorum(estimator, quorum)
         shown = _shown_settings(reading, tolerance, batches)
         estimator.fit_notes_ = make_notes(estimator, moment, opened.targets, shown)
     return estimator
+
+
+def _require_quorum(estimator: Any, quorum: float) -> None:
+    """Raise below the quorum, with a copy of the model as it stands: the estimator itself stays as it was before."""
+    try:
+        require_quorum(estimator._snapshot.stream, quorum)
+    except BelowQuorumError as error:
+        raise BelowQuorumError(
+            f"{error}; what arrived is kept in `partial` for a second try", copy(estimator)
+        ) from None
 
 
 def _choose_engine(engine: Any, plan: Plan, opened: Opened, cut_off: CutOff) -> Any:

@@ -18,9 +18,10 @@ EXPERIMENT = Experiment(
     ),
     setup=DISTRIBUTED_SETUP,
     remark=(
-        "The outliers agree on -theta and have large x: beyond their breakdown point all trimmed answers "
-        "point the wrong way. DRL is better than averaging only where a majority of the nodes is not beyond "
-        "that point."
+        "The outliers agree on -theta and have large x: their products are the largest and are trimmed first. As long "
+        "as at least their share is trimmed, what is left of the error is mostly shrinkage, the price of trimming, "
+        "which is the same for one node, many nodes and all rows at once. A node full of outliers has nothing else to "
+        "keep. Ours looks for what the majority of a batch says, and at an even 0.6 the majority is outliers."
     ),
     cells=cells_of("regression", "even", "uneven"),
     pictures=distributed_pictures("regression", "figure-1d"),

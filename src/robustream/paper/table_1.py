@@ -52,8 +52,7 @@ EXPERIMENT = Experiment(
     remark=(
         "The paper says neither how lateness degrades an estimate nor what is flipped: both readings of each are "
         "shown. Averaging eigenvector matrices is bad with no fault at all, since eigenvectors that belong to nearly "
-        "equal eigenvalues have no order or direction of their own; the paper's averaging errors are nearer to that "
-        "than to averaging projectors."
+        "equal eigenvalues have no order or direction of their own."
     ),
     cells=lambda context: table_1_cells(context.size, context.seed),
     pictures=(

@@ -16,6 +16,7 @@ from robustream.paper.contents import Content
 from robustream.paper.estimates import Shared
 from robustream.paper.methods import Gathering
 from robustream.paper.problems import PROBLEMS
+from robustream.paper.simulation import CONSTANT
 from robustream.paper.sizes import SIZES, Size
 from robustream.spaces import Array, Euclidean, Part, Parts
 
@@ -93,7 +94,7 @@ def _errors(settings: Rate, setting: Setting, repetition: int) -> dict[str, floa
     return {
         "one batch": problem.error(gathered.first(1).average()),
         "geometric median": problem.error(gathered.geometric_median()),
-        "online median": problem.error(gathered.online_median(1.0)),
+        "online median": problem.error(gathered.online_median(CONSTANT[settings.problem])),
     }
 
 

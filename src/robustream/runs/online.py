@@ -39,6 +39,10 @@ __all__ = [
 ]
 
 
+# Batches that an error names.
+_NAMED_AT_MOST = 20
+
+
 class Plan(NamedTuple):
     """What is to be done with each batch; fixed when a run begins."""
 
@@ -141,8 +145,9 @@ def require_quorum(stream: Stream, share: float = 0.5) -> None:
     usable, total = stream.ledger.usable, stream.ledger.total
     if usable > share * total:
         return
-    reasons = [f"{record.label}: {record.reason}" for record in stream.ledger.records if record.verdict == "failed"]
-    shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
+    missing = [record for record in stream.ledger.records if record.verdict in ("failed", "late")]
+    shown = "; ".join(f"{record.label}: {record.reason}" for record in missing[:_NAMED_AT_MOST])
+    shown += f"; and {len(missing) - _NAMED_AT_MOST} more" if len(missing) > _NAMED_AT_MOST else ""
     raise BelowQuorumError(
         f"only {usable} of {total} batches gave a usable estimate, more than {share:.0%} are needed ({shown})"
     )

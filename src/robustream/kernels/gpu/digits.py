@@ -66,7 +66,8 @@ def _sums(tables: tuple[Any, ...], dtype: Any, right_columns: int, rows: int, ke
     bits = bits_type(real)
     known, ranks = cupy.zeros(count, bits), cupy.full(count, kept, np.int32)
     alike, histograms = cupy.empty(count, np.int32), cupy.zeros((count, 1 << _DIGIT), np.int32)
-    splits = int(min(max(1, rows // (8 * _THREADS)), max(1, 2048 // count)))
+    # Each part adds its own counts to those of all, which is dear where parts are many.
+    splits = int(min(max(1, rows // (32 * _THREADS)), max(1, 2048 // count)))
     shape, common = ((splits, count), (_THREADS,)), (*tables, np.int64(rows), np.int32(right_columns), pairs, known)
     for shift, width in digit_places(8 * np.dtype(real).itemsize - 1, _DIGIT):
         places = (np.int32(shift), np.int32(width))

@@ -56,6 +56,7 @@ def _kept_means(left: Any, right: Any, kept: int) -> Any:
     else:
         # Thresholds, slopes and the two ends of the brackets.
         limits = cupy.empty((4, *shape), real)
+        _guess(plan, left, right, kept, limits)
         # Two tables of counts, and the number of pairs that fail; then which.
         numbers = cupy.zeros(2 * means.size + 1, np.int32)
         _find_brackets(plan, left, right, kept, limits, numbers[:-1].reshape(2, *shape))
@@ -72,17 +73,21 @@ def _kept_means(left: Any, right: Any, kept: int) -> Any:
     return means
 
 
+def _guess(plan: Plan, left: Any, right: Any, kept: int, limits: Any) -> None:
+    """Put thresholds and slopes of a sample into the first two of the limits."""
+    real, size = _real(left), 8192 // left.itemsize if left.dtype == np.float64 else 2048
+    left_sample = _sample(left, size)
+    right_sample = left_sample if right is left else _sample(right, size)
+    columns = (np.int32(plan.left_columns), np.int32(plan.right_columns), np.int32(plan.triangle))
+    rank = np.int32(min(size - 1, int((kept - 0.5) / plan.rows * size)))
+    blocks = (-(-limits[0].size // 8),)
+    kernel("guess", real)(blocks, (256,), (left_sample, right_sample, *columns, rank, limits[0], limits[1]))
+
+
 def _find_brackets(plan: Plan, left: Any, right: Any, kept: int, limits: Any, counts: Any) -> None:
     """Put the ends of the brackets into the last two of the limits; the counts are zeros on entry."""
     real, (thresholds, slopes, lows, highs) = _real(left), limits
     share, pairs = (kept - 0.5) / plan.rows, np.int64(thresholds.size)
-    size = 32 * 256 // np.dtype(real).itemsize
-    left_sample = _sample(left, size)
-    right_sample = left_sample if right is left else _sample(right, size)
-    columns = (np.int32(plan.left_columns), np.int32(plan.right_columns), np.int32(plan.triangle))
-    rank = np.int32(min(size - 1, int(share * size)))
-    blocks = (-(-thresholds.size // 8),)
-    kernel("guess", real)(blocks, (256,), (left_sample, right_sample, *columns, rank, thresholds, slopes))
     grid = ((-(-thresholds.size // 256),), (256,))
     if plan.in_parts:
         part = plan._replace(skip=PART)

@@ -84,7 +84,7 @@ class Plan(NamedTuple):
 
     def doubt(self) -> float:
         """Give by what share the slope of a threshold may be wrong."""
-        return 0.16 if self.in_parts else 0.2
+        return 0.22 if self.in_parts else 0.2
 
     @cache  # noqa: B019
     def capacity(self, kept: int) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robustream.learners.refined.columns import typical_columns
 from robustream.learners.refined.joint import Joint, joint_moments, joint_with_missing
 from robustream.learners.refined.polish import Polished, looks_normal, plain, polish
-from robustream.learners.refined.scatter import foreign_rows
+from robustream.learners.refined.scatter import ALONE, foreign_rows
 from robustream.learners.refined.solver import Solver, normal_equivalent, residuals, row_norm
 from robustream.learners.refined.starts import better_than_in_noise, robust_start
 from robustream.spaces import Array
@@ -30,6 +30,7 @@ FEW_FOR_FEW = 30
 SMALL_TABLE = 150
 # With fewer rows the residuals of least squares are normal as far as one can see, bad rows or not.
 ROWS_TO_JUDGE = 1000
+FITS_ALONE = 5.0  # z score up to which a row far from all others obeys
 ENOUGH = 2000  # rows, to tell what is typical of a target
 
 
@@ -171,7 +172,10 @@ def _obedient(labels: NDArray[np.intp], D: Array, Y: Array, fit: Polished, solve
     R = residuals(D, Y, fit.beta)
     typical = float(np.mean(normal_equivalent(R[use], fit.scale) < 3))
     back = np.zeros(len(labels), bool)
-    for label in range(1, int(labels.max()) + 1):
+    alone = np.flatnonzero(labels == ALONE)
+    leverage = np.einsum("ij,ij->i", D[alone] @ inverse.astype(D.dtype), D[alone])
+    back[alone] = row_norm(R[alone] / fit.scale / np.sqrt(1 + leverage)[:, None]) < FITS_ALONE
+    for label in range(ALONE + 1, int(labels.max()) + 1):
         group = labels == label
         if group.any() and obeys(R[group], D[group], fit.scale, inverse, typical):
             back |= group

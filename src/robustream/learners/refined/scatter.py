@@ -25,6 +25,7 @@ Mask = NDArray[np.bool_]
 GAP = 3.0
 BORDERLESS = 30  # dimensions; from here on lengths of normal rows vary too little for borders to be in doubt
 WILD = -1  # label of rows that are foreign whatever they do
+ALONE = 1  # label of rows that stand alone, each for itself; groups have the labels that follow
 
 
 class LocationScatter(NamedTuple):
@@ -78,11 +79,12 @@ def doubt(X: Array, weights: Array, foreign: Foreign) -> Array:
     A cut would leave the bad rows inside of it, just where a row counts most.
     """
     metric = foreign.metric
-    if metric is None or metric.whiten.shape[1] > BORDERLESS or not (foreign.labels > 1).any():
+    groups = np.unique(foreign.labels[foreign.labels > ALONE])
+    if metric is None or metric.whiten.shape[1] > BORDERLESS or not len(groups):
         return weights
     Z = metric.scores(foreign.typical.standard(X))
     squared = np.einsum("ij,ij->i", Z, Z)
-    for label in np.unique(foreign.labels[foreign.labels > 1]):
+    for label in groups:
         group = foreign.labels == label
         inflation = float(np.mean(squared[group])) / Z.shape[1]
         around = np.sum(np.square(np.mean(Z[group], axis=0))) < 0.1 * inflation * Z.shape[1]
@@ -121,7 +123,7 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
     labels = np.zeros(n, np.intp)
     alone, wild = isolated_rows(X, typical)
     if alone.any():
-        labels[alone] = 1
+        labels[alone] = ALONE
         labels[wild] = WILD
         if wild.any():  # their squares may overflow; their label is all that is needed
             X = np.where(wild[:, None], typical.middle.astype(X.dtype), X)
@@ -129,7 +131,7 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
     sample = typical.blurred(typical.standard(X[chosen]), rng)
     together = far_group(sample, rng)
     if together.any():
-        labels[chosen[together]] = 1
+        labels[chosen[together]] = ALONE + 1
         chosen, sample = chosen[~together], sample[~together]
     if not sample.shape[1] or n < 20:
         return Foreign(labels, typical, sample, None, None, X)
@@ -147,8 +149,7 @@ def foreign_rows(X: Array, rng: np.random.Generator) -> Foreign:
         found = find_groups(sample, rng)
     if found.groups:
         found, standard = only_far_apart(sample, found), typical.standard(completed)
-    # Number 1 are the rows that stand alone, or far from the others in a small table.
-    for number, (group, rule) in enumerate(zip(found.groups, found.rules, strict=True), start=2):
+    for number, (group, rule) in enumerate(zip(found.groups, found.rules, strict=True), start=ALONE + 2):
         outside = sharpen(rule, sample, found.kept, group, found.metric).outside(standard)
         labels[outside & (labels == 0)] = number
     return Foreign(labels, typical, sample[found.kept], found.metric, flags, completed)

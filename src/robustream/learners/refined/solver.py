@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -102,12 +103,13 @@ def bisquare(z: Array, c: float) -> Array:
 
 def bisquare_scale(size: Array, n_steps: int = 10) -> float:
     """M-scale with breakdown 1/2: mean rho(r / s) = 1/2, bisquare with c = 1.547."""
-    s = np.median(size) / 0.6745 + TINY
+    n = len(size)
+    s = float(np.partition(size, n // 2)[n // 2]) / 0.6745 + TINY
     square = np.square(size)
     for _ in range(n_steps):
         v = 1 - np.minimum(square / (1.547 * s) ** 2, 1.0)
-        s *= np.sqrt(2 * (1 - np.mean(v * v * v))) + TINY
-    return float(s)
+        s *= math.sqrt(2 * max(1 - float(v @ (v * v)) / n, 0.0)) + TINY
+    return s
 
 
 def residual_scale(residuals: Array, n_parameters: float) -> Array:

@@ -44,9 +44,10 @@ def draw_faults(results: Results) -> Any:
             mean = sum(values) / len(values)
             axes.bar(x, mean, 0.9 * width, color=style.color, label=style.label if position == 0 else None)
             axes.plot([x] * len(values), values, "o", color="black", markersize=2)
-            axes.text(x, mean * 1.06, f"{mean:.2f}", ha="center", va="bottom", fontsize=7)
+            axes.text(x, 1.04 * max(values), f"{mean:.2f}", ha="center", va="bottom", fontsize=7)
     tidy(axes, "", "", "relative error")
     axes.set_yscale("log")
+    axes.set_ylim(top=1.3 * max(results.values()))
     axes.set_xticks(range(len(faults)), [fault.replace(" ", "\n") for fault in faults], fontsize=9)
     legend_below(figure, [axes], 4)
     return figure

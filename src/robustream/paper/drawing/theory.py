@@ -46,11 +46,17 @@ def draw_rates(results: Results) -> Any:
             tidy(axes, f"{words}: bound's slope {BOUNDS[problem][sweep]:g}", NAMES[sweep], "relative error")
             axes.set_xscale("log")
             axes.set_yscale("log")
-            axes.label_outer()
-            axes.tick_params(labelbottom=True)
-            axes.set_xlabel(NAMES[sweep], fontsize=9)
+            _mark_places(axes, [_odds(place) if sweep == "fraction" else place for place in some.different("value")])
     legend_below(figure, grid.flat, 4)
     return figure
+
+
+def _mark_places(axes: Any, places: list[float]) -> None:
+    """Label every other place: on a logarithmic axis of little more than one decade matplotlib labels too much."""
+    axes.minorticks_off()
+    axes.set_xticks(places, [f"{place:.2g}" if place < 10 else f"{place:.0f}" for place in places])
+    for label in axes.get_xticklabels()[1::2]:
+        label.set_visible(False)
 
 
 def _odds(fraction: float) -> float:

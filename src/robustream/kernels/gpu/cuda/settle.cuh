@@ -1,7 +1,7 @@
 // The exact threshold among the few products inside a bracket, and the mean of all that is kept.
 
 constexpr int SETTLERS = 4;    // warps in a block, one pair each
-template <typename Real> constexpr int MOST_INSIDE = 8192 / sizeof(Real);
+template <typename Real> constexpr int MOST_INSIDE = 12288 / sizeof(Real);
 
 template <typename Real>
 __global__ void __launch_bounds__(32 * SETTLERS)

@@ -1,0 +1,122 @@
+"""Simulated streams whose truth is known: how far an answer is off, and how many rows the plain method needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robustream.estimators import OutlierRobustPCA, OutlierRobustRegressor
+
+__all__ = ["Components", "Problem", "Regression"]
+
+
+class Problem(ABC):
+    """A law of batches without end, with an answer that is known."""
+
+    title: str
+    rows: int  # of a batch
+
+    @abstractmethod
+    def batches(self, seed: int) -> Iterator[Any]:
+        """Yield batches as `robustream.fit` takes them, of a truth that depends on the seed."""
+
+    @abstractmethod
+    def estimator(self, learner: str) -> Any:
+        """Give what is to be fitted."""
+
+    @abstractmethod
+    def error_of(self, seed: int, model: Any) -> float:
+        """Give the relative error of a fitted model."""
+
+    @abstractmethod
+    def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
+        """Give the relative error of the plain method on all rows of 1, 2, ... batches."""
+
+
+@dataclass(frozen=True)
+class Regression(Problem):
+    """Normal columns and normal noise; coefficients of length 1."""
+
+    columns: int
+    rows: int
+    noise: float
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        return f"regression with {self.columns} column{'s' if self.columns > 1 else ''}"
+
+    def batches(self, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        coef, rng = self._truth(seed), np.random.default_rng([seed, 1])
+        while True:
+            X = rng.standard_normal((self.rows, self.columns))
+            yield X, X @ coef + 1 + self.noise * rng.standard_normal(self.rows)
+
+    def estimator(self, learner: str) -> OutlierRobustRegressor:
+        return OutlierRobustRegressor(learner=learner)
+
+    def error_of(self, seed: int, model: Any) -> float:
+        return float(np.linalg.norm(model.coef_ - self._truth(seed)))
+
+    def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
+        coef, errors = self._truth(seed), []
+        gram, cross = np.zeros((self.columns + 1,) * 2), np.zeros(self.columns + 1)
+        for X, y in islice(self.batches(seed), most):
+            with_one = np.column_stack((X, np.ones(len(X))))
+            gram, cross = gram + with_one.T @ with_one, cross + with_one.T @ y
+            errors.append(np.linalg.norm(np.linalg.solve(gram, cross)[:-1] - coef))
+        return np.array(errors)
+
+    def _truth(self, seed: int) -> NDArray[Any]:
+        coef = np.random.default_rng([seed, 0]).normal(size=self.columns)
+        return coef / np.linalg.norm(coef)
+
+
+@dataclass(frozen=True)
+class Components(Problem):
+    """Normal rows with some directions of large variance; the noise has variance 1."""
+
+    columns: int
+    rows: int
+    variances: tuple[float, ...]
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        return f"{len(self.variances)} principal components of {self.columns} columns"
+
+    def batches(self, seed: int) -> Iterator[NDArray[Any]]:
+        directions = self._truth(seed) * np.sqrt(np.array(self.variances) - 1)
+        rng = np.random.default_rng([seed, 1])
+        while True:
+            scores = rng.standard_normal((self.rows, len(self.variances)))
+            yield rng.standard_normal((self.rows, self.columns)) + scores @ directions.T
+
+    def estimator(self, learner: str) -> OutlierRobustPCA:
+        return OutlierRobustPCA(len(self.variances), learner=learner)
+
+    def error_of(self, seed: int, model: Any) -> float:
+        return self._distance(seed, model.components_.T)
+
+    def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
+        errors = []
+        gram, total, seen = np.zeros((self.columns,) * 2), np.zeros(self.columns), 0
+        for X in islice(self.batches(seed), most):
+            gram, total, seen = gram + X.T @ X, total + X.sum(axis=0), seen + len(X)
+            vectors = np.linalg.eigh(gram / seen - np.outer(total, total) / seen**2).eigenvectors
+            errors.append(self._distance(seed, vectors[:, -len(self.variances) :]))
+        return np.array(errors)
+
+    def _distance(self, seed: int, basis: NDArray[Any]) -> float:
+        """Give the distance of the projectors relative to their norm."""
+        truth = self._truth(seed)
+        outside = basis - truth @ (truth.T @ basis)
+        return float(np.sqrt(2) * np.linalg.norm(outside) / np.sqrt(len(self.variances)))
+
+    def _truth(self, seed: int) -> NDArray[Any]:
+        gaussian = np.random.default_rng([seed, 0]).normal(size=(self.columns, len(self.variances)))
+        return np.linalg.qr(gaussian).Q
