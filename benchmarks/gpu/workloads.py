@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 from common import FLOAT, Floors, Results
+from threadpoolctl import threadpool_limits
 
 import robustream as rs
 
@@ -68,7 +69,9 @@ def principal(results: Results, floors: Floors, count: int, rows: int = 1_000_00
     oracle = subspace_error(np.linalg.eigh(pooled[0])[1][:, -5:], truth)
     for learner, aggregator in (("refined", "filtered"), (rs.learners.Trimmed(0.2), "online-median")):
         model, clock = rs.OutlierRobustPCA(5, learner=learner, aggregator=aggregator, batch_size=rows), Clock()
-        clock.drive(batches([]), model.partial_fit)
+        # The matrices left to the host are small: more threads get into each other's way.
+        with threadpool_limits(2):
+            clock.drive(batches([]), model.partial_fit)
         start = time.perf_counter()
         error = subspace_error(model.components_.T, truth)
         settled = time.perf_counter() - start
@@ -124,4 +127,36 @@ def tags(results: Results, floors: Floors, refined: bool, count: int, rows: int 
         f"bytes {read:.2f} s",
         f"{read / clock.learned:.0%} of learning",
         f"made in {clock.made:.1f} s, learned in {clock.learned:.1f} s, settled in {settled:.1f} s",
+    )
+
+
+def sending(results: Results, rows: int = 500_000, count: int = 16, columns: int = 100) -> None:
+    """Batches on the host: the copy of one while another is worked on, against copies and work one after the other."""
+    X = np.random.default_rng(5).normal(size=(rows * count, columns)).astype(FLOAT)
+    pieces = [X[first : first + rows] for first in range(0, len(X), rows)]
+    cupy.asarray(pieces[0])
+    start = wait()
+    there = [cupy.asarray(piece) for piece in pieces]
+    copied = wait() - start
+    options = {"learner": "classical", "batch_size": rows}
+    for model, data in (
+        (rs.OutlierRobustPCA(5, **options), None),
+        (rs.OutlierRobustPCA(5, device="cuda", **options), X),
+    ):
+        with threadpool_limits(2):
+            model.partial_fit(there[0] if data is None else pieces[0])
+            start = wait()
+            if data is None:
+                for piece in there:
+                    model.partial_fit(piece)
+                resident = wait() - start
+            else:
+                model.fit(data)
+                sent = wait() - start
+    results.add(
+        f"OutlierRobustPCA(device='cuda'), classical, {count} host batches of {rows:,} x {columns}",
+        f"{sent:.2f} s",
+        f"copies {copied:.2f} s, resident {resident:.2f} s",
+        f"{copied / sent:.0%}",
+        "copies run beside the work of the batch before",
     )

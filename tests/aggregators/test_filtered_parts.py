@@ -40,6 +40,21 @@ class TestParts:
         assert [assessment.index for assessment in rejected] == [39]
         assert "log residual scale" in rejected[0].reason
 
+    @pytest.mark.parametrize("count", [8, 20, 100])
+    def test_noise_that_varies_between_batches_is_no_reason(self, count):
+        """Log scales with a spread of 1 differ by factors of 10 and more; hardly one sample in 500 loses a batch."""
+        space = Parts((Part("slope", Euclidean((3,))), Part("log residual scale", Euclidean((1,)), "noise")))
+        lost = 0
+        for seed in range(100):
+            rng = np.random.default_rng([seed, count])
+            aggregator = Filtered()
+            state = aggregator.init(space)
+            for index in range(count):
+                state, _ = aggregator.step(state, Estimate(index, "", 1, (rng.normal(size=3), rng.normal(size=1))))
+            lost += any("log residual scale" in assessment.reason for assessment in aggregator.assess(state))
+        # Of 100 samples with a chance of 1 in 500 each, three are as unlikely as 1 in 1,000.
+        assert lost <= 2
+
     def test_overflowing_variances(self):
         rng = np.random.default_rng(10)
         space = Parts((Part("slope", Euclidean((2,))), Part("signal variance", LowRank(4, 1), "noise")))

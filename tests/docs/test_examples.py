@@ -1,12 +1,16 @@
 """Every example of the documentation is run, page by page, in a folder of its own.
 
 Python sessions (`>>>`) share their names down a page. Lines after `$ ` are commands; what follows is what they print.
-A Python block with a title is a file, which is written where the examples run.
+A Python block with a title is a file, which is written where the examples run. One without a session is a sketch of
+something that needs more than one machine: it must be right as far as its grammar and its names go.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
+import importlib
+import inspect
 import os
 import re
 import shlex
@@ -17,6 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+import robustream
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
@@ -54,6 +60,18 @@ def commands_of(text: str) -> list[Command]:
     return [Command(*part.split("\n", 1)) for part in parts]
 
 
+def check_sketch(text: str, place: str) -> None:
+    """Check names of the package, and of arguments of its functions, in code that is not run."""
+    for node in ast.walk(ast.parse(text, place)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("robustream"):
+            module = importlib.import_module(node.module or "")
+            assert [name.name for name in node.names if not hasattr(module, name.name)] == [], place
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "rs":
+            called = inspect.signature(getattr(robustream, node.func.attr))
+            named = {word.arg: None for word in node.keywords if word.arg}
+            called.bind(*(None for _ in node.args), **named)
+
+
 class Reader:
     """Somebody who follows a page: one Python session, one folder, one shell."""
 
@@ -65,6 +83,8 @@ class Reader:
     def follow(self, block: Block) -> None:
         if block.title:
             Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.language == "python" and ">>>" not in block.text:
+            check_sketch(block.text, f"{self.name}, line {block.line}")
         elif block.language in ("python", "pycon"):
             self._talk(block)
         elif block.language == "console":
@@ -73,7 +93,7 @@ class Reader:
 
     def _talk(self, block: Block) -> None:
         test = doctest.DocTestParser().get_doctest(block.text, self.names, self.name, self.name, block.line)
-        assert test.examples, f"{self.name}, line {block.line}: a Python block must be a session (>>>) or have a title"
+        assert test.examples, f"{self.name}, line {block.line}: there is no example"
         said: list[str] = []
         failed = doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(test, out=said.append, clear_globs=False)
         self.names = test.globs

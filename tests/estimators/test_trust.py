@@ -105,28 +105,53 @@ def test_conf_int_and_summary():
         model.conf_int(alpha=2)
 
 
-def test_the_certificate_holds_and_says_what_it_assumes():
-    radii, errors = [], []
-    for seed in range(20):
-        X, y = table(seed, 6000)
-        y[:1200] = 100 * X[:1200, 0]  # a fifth of the batches is garbage
-        model = rs.OutlierRobustRegressor(batch_size=100).fit(X, y)
-        certificate = model.certificate(0.2)
-        radii.append(certificate.radius)
-        errors.append(np.linalg.norm(model.coef_ - [1, -2, 0, 0.5]))
-    assert np.all(np.array(errors) < radii)
-    text = str(certificate)
-    for words in ("95% confidence", "20%", "60 batches", "unbiased", "cannot be seen"):
+def with_bad_batches(seed, share):
+    X, y = table(seed, 6000)
+    bad = int(share * 6000)
+    y[:bad] = 100 * X[:bad, 0]
+    return rs.OutlierRobustRegressor(batch_size=100).fit(X, y)
+
+
+@pytest.mark.parametrize(("share", "asked"), [(0.2, 0.2), (0.3, 0.3), (0.4, 0.4), (0.0, 0.35)])
+def test_the_certificate_holds_and_is_of_use(share, asked):
+    """As large as what one batch is off by: 2 / sqrt(100) for 4 coefficients, times the lemma's constant."""
+    for seed in range(4):
+        model = with_bad_batches(seed, share)
+        certificate = model.certificate(asked)
+        assert np.linalg.norm(model.coef_ - [1, -2, 0, 0.5]) < certificate.radius < 5 * 2 / np.sqrt(100)
+
+
+def test_the_certificate_says_what_it_assumes():
+    model = with_bad_batches(0, 0.2)
+    text = str(model.certificate(0.3))
+    for words in ("95% confidence", "30%", "60 batches", "coefficients", "42 batches are unbiased", "cannot be seen"):
         assert words in text
+    # More were rejected than was asked for: they count as bad.
+    assert model.certificate(0.0).bad_fraction >= 0.2
+    assert model.certificate(0.1).radius == model.certificate(0.0).radius
 
 
 def test_a_certificate_needs_batches():
     X, y = table(0)
-    assert "too few" in str(rs.OutlierRobustRegressor(batch_size=1000).fit(X, y).certificate(0.3))
-    with pytest.raises(NotEnoughRowsError, match="at least 2"):
-        rs.OutlierRobustRegressor(aggregator="mean").fit(X, y).certificate(0.3)
+    few = rs.OutlierRobustRegressor(batch_size=1000).fit(X, y).certificate(0.3)
+    assert np.isinf(few.radius)
+    assert "4 batches are too few" in str(few)
+    with pytest.raises(NotEnoughRowsError, match="'mean' keeps none"):
+        rs.OutlierRobustRegressor(aggregator="mean", batch_size=400).fit(X, y).certificate(0.3)
+    with pytest.raises(NotEnoughRowsError, match="at least 2 are needed, 1 can"):
+        rs.OutlierRobustRegressor(batch_size=4000).fit(X, y).certificate(0.3)
     with pytest.raises(InvalidInputError, match="bad_fraction"):
         rs.OutlierRobustPCA(2).fit(X).certificate(0.5)
+
+
+def test_no_subspace_is_farther_off_than_all_are():
+    X = table(0)[0]  # round: each batch has other leading directions
+    round_cloud = rs.OutlierRobustPCA(2, batch_size=200).fit(X).certificate(0.2)
+    assert round_cloud.radius <= 2  # no direction of two planes in common: sqrt(2 * 2)
+    assert "nothing can be certified" in str(round_cloud)
+    long_cloud = rs.OutlierRobustPCA(2, batch_size=200).fit(X * [5, 3, 1, 1]).certificate(0.2)
+    assert long_cloud.radius < 0.5
+    assert "the error of the subspace is at most" in str(long_cloud)
 
 
 def test_intervals_rest_on_the_batches_that_are_believed():

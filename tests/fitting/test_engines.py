@@ -142,3 +142,30 @@ def test_what_an_engine_cannot_do(folder, engine):
         rs.fit(rs.OutlierRobustPCA(1), folder, engine=engine, enough=1.5)
     with pytest.raises(InvalidInputError, match="fitted on an engine"):
         rs.fold_in_late(rs.OutlierRobustPCA(1))
+
+
+def test_dask_collections_keep_their_partitions(engine):
+    import dask.array
+    import dask.dataframe
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=3000)
+    y[:900] = -y[:900]
+    here = rs.fit(rs.OutlierRobustRegressor(), [(X[k : k + 300], y[k : k + 300]) for k in range(0, 3000, 300)])
+    array = rs.fit(
+        rs.OutlierRobustRegressor(),
+        dask.array.from_array(X, chunks=(300, 2)),
+        target=dask.array.from_array(y, chunks=300),
+        engine=engine,
+    )
+    np.testing.assert_array_equal(array.coef_, here.coef_)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "day": "monday", "price": y})
+    parts = dask.dataframe.from_pandas(frame, npartitions=10, sort=False)
+    framed = rs.fit(rs.OutlierRobustRegressor(), parts, target="price", exclude="day", engine=engine)
+    np.testing.assert_allclose(framed.coef_, here.coef_, rtol=1e-12)
+    assert framed.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert [record.verdict for record in framed.batch_report_] == ["rejected"] * 3 + ["kept"] * 7
+    with pytest.raises(InvalidInputError, match="no column"):
+        rs.fit(rs.OutlierRobustRegressor(), parts, target="cost")

@@ -18,7 +18,7 @@ from robustream.paper.sizes import SIZES
 from robustream.paper.store import Store
 
 CONTEXT = Context(SIZES["tiny"])
-CHOSEN = [EXPERIMENTS[name] for name in ("figure-1b", "theory")]
+CHOSEN = [EXPERIMENTS[name] for name in ("figure-1d", "theory")]
 
 
 @pytest.fixture(scope="module")

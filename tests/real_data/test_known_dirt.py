@@ -107,15 +107,13 @@ def beijing():
 
 
 def test_beijing_air(beijing):
-    """Smaller median error than least squares, and the impossible rows ranked higher."""
+    """Smaller median error than least squares, and the impossible rows ranked higher.
+
+    Batches differ by season and by instrument, half of them in their own way: no majority agrees.
+    """
     robust, plain, impossible = beijing
     assert np.median(robust) <= 11.9 < np.median(plain)
-    assert roc_auc_score(impossible, robust) > roc_auc_score(impossible, plain)
-
-
-@pytest.mark.xfail(reason="batches differ by season and the filter keeps the densest half of them: 0.69")
-def test_beijing_air_ranks_the_impossible_rows_well(beijing):
-    robust, _, impossible = beijing
+    assert roc_auc_score(impossible, plain) < 0.68
     assert roc_auc_score(impossible, robust) >= 0.70
 
 

@@ -86,7 +86,7 @@ def _drop_along_directions(
     points: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason]
 ) -> Weighing:
     """Drop what stands apart along leading directions, until nothing does; tell how to weigh the others."""
-    total = float(weights.sum())
+    total, least = float(weights.sum()), _least(weights, kept)
     points, center = _fewer_coordinates(points, center, kept)
     norms = squared_lengths(points)
     block = _first_block(points.shape[1])
@@ -108,9 +108,9 @@ def _drop_along_directions(
             int(place): Reason(True, float(amount))
             for place, amount in zip(leaving, view.deviations[view.leaving], strict=True)
         }
-        if weights[kept].sum() < _MAJORITY * total or weights[tail].sum() > _TAIL * total:
+        if weights[kept].sum() < least or weights[tail].sum() > _TAIL * total:
             # They differ by their nature. Only a minority in groups of their own can be told to be bad.
-            back = tail if weights[kept].sum() + weights[tail].sum() >= _MAJORITY * total else groups + tail
+            back = tail if weights[kept].sum() + weights[tail].sum() >= least else groups + tail
             kept[back] = True
             for place in back:
                 del reasons[place]
@@ -118,6 +118,11 @@ def _drop_along_directions(
         # What is left after a cut is no normal sample: two groups in it must lie farther apart.
         block, separation = view.directions, 2.5
     return quality_weights
+
+
+def _least(weights: Array, kept: Mask) -> float:
+    """Give the weight that must stay: a clear majority of what is still in play, and half of all."""
+    return max(_MAJORITY * float(weights[kept].sum()), 0.5 * (1 - 1e-9) * float(weights.sum()))
 
 
 def _drop_wild(
@@ -163,7 +168,7 @@ def _drop_on_axes(points: Array, weights: Array, kept: Mask, reasons: dict[int, 
     Among many coordinates these are no leading direction: 45% of 100 points off by 10 spreads in 1 of 200
     coordinates were found there in 8 of 20 trials, and in all along the coordinates that vary most.
     """
-    before, total = int(kept.sum()), float(weights.sum())
+    before, least = int(kept.sum()), _least(weights, kept)
     if points.shape[1] < 2 or before < FEW:
         return False
     # Brought in to 6 spreads, so that a few far values do not make a coordinate stand out.
@@ -172,11 +177,13 @@ def _drop_on_axes(points: Array, weights: Array, kept: Mask, reasons: dict[int, 
         places = np.flatnonzero(kept)
         along = points[places, axis].astype(np.float64)
         split = find_split(along, weights[places], choices=points.shape[1])
-        if split is not None and split.certain:
-            deviations = np.abs(along - split.center) / max(split.spread, 1e-6)
-            leaving = np.flatnonzero(_sparing(split.minority, deviations, weights[places], total))
-            kept[places[leaving]] = False
-            reasons |= {int(places[k]): Reason(True, float(deviations[k])) for k in leaving}
+        if split is None or not split.certain:
+            continue
+        leaving = places[split.minority]
+        if weights[kept].sum() - weights[leaving].sum() >= least:
+            amounts = np.abs(along - split.center)[split.minority] / max(split.spread, 1e-6)
+            kept[leaving] = False
+            reasons |= {int(k): Reason(True, float(amount)) for k, amount in zip(leaving, amounts, strict=True)}
     return int(kept.sum()) < before
 
 
@@ -245,18 +252,6 @@ def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quali
     dimensions = quality.dimensions - 1
     cautious = Quality(max(quality.degrees, 30 / dimensions), weighted_median(across, weights), dimensions)
     return np.asarray(along / np.sqrt(cautious.variances(across)))
-
-
-def _sparing(leaving: Mask, deviations: Array, weights: Array, total: float) -> Mask:
-    """Spare the nearest of those that should leave, where less than half of all the weight would stay."""
-    missing = 0.5 * total * (1 - 1e-9) - float(weights[~leaving].sum())
-    if missing <= 0:
-        return leaving
-    order = np.flatnonzero(leaving)[np.argsort(deviations[leaving], kind="stable")]
-    spared = int(np.searchsorted(np.cumsum(weights[order]), missing)) + 1
-    leaving = leaving.copy()
-    leaving[order[:spared]] = False
-    return leaving
 
 
 def _leading(rows: Array, block: Array) -> Array:

@@ -23,8 +23,9 @@ from robustream.fitting.targets import (
     target_names,
 )
 from robustream.sources.base import Source
+from robustream.sources.dask_collections import is_dask_collection
 
-__all__ = ["Opened", "open_table"]
+__all__ = ["Opened", "open_source", "open_table"]
 
 
 class Opened(NamedTuple):
@@ -42,11 +43,13 @@ def open_table(estimator: Any, source: Any, reading: Reading) -> Opened:
     """Look at what a source argument is, and at what an estimator needs of it."""
     _check_estimator(estimator)
     if isinstance(source, Source):
-        return _open_source(estimator, source, reading)
+        return open_source(estimator, source, reading)
     if _are_paths(source):
         return _open_files(estimator, source, reading)
     if isinstance(source, np.ndarray) or (isinstance(source, (list, tuple)) and _are_numbers(source)):
         return _open_arrays(estimator, np.asarray(source), reading)
+    if is_dask_collection(source):
+        return open_dask(estimator, source, reading)
     if _is_frame(source):
         return _open_frame(estimator, source, reading)
     if callable(source) or isinstance(source, Iterable):
@@ -61,7 +64,7 @@ def open_table(estimator: Any, source: Any, reading: Reading) -> Opened:
             missing="keep",
             text_target=classifies(estimator),
         )
-        opened = _open_source(estimator, items, reading._replace(target=None, columns=None, exclude=()))
+        opened = open_source(estimator, items, reading._replace(target=None, columns=None, exclude=()))
         if not by_name:
             return opened
         names = (reading.target,) if isinstance(reading.target, str) else tuple(reading.target)
@@ -69,6 +72,30 @@ def open_table(estimator: Any, source: Any, reading: Reading) -> Opened:
     raise InvalidInputError(
         f"source must be an array, a data frame, a path, a pattern, a folder, an iterable of batches or a Source; "
         f"{type(source).__name__} came"
+    )
+
+
+def open_dask(estimator: Any, collection: Any, reading: Reading) -> Opened:
+    """Look at a Dask array or data frame; its partitions are the batches."""
+    from robustream.sources.dask_collections import DaskSource
+
+    if not hasattr(collection, "columns"):
+        y = reading.target if needs_target(estimator) else None
+        source = DaskSource(collection, y)
+        return open_source(estimator, source, reading._replace(target=None))
+    target = target_names(estimator, reading.target)
+    chosen = [] if target is None else [target] if isinstance(target, str) else target
+    left_out = {reading.exclude} if isinstance(reading.exclude, str) else set(reading.exclude)
+    names = [str(name) for name in (collection.columns if reading.columns is None else reading.columns)]
+    absent = [name for name in (*names, *chosen, *left_out) if name not in set(map(str, collection.columns))]
+    if absent:
+        raise InvalidInputError(f"the data frame has no column {', '.join(map(repr, absent[:5]))}")
+    features = [name for name in names if name not in left_out and name not in chosen]
+    source = DaskSource(collection[features], None if target is None else collection[target])
+    opened = open_source(estimator, source, reading._replace(target=None, columns=None, exclude=()))
+    single = opened.layout.single if target is None else isinstance(reading.target, str)
+    return opened._replace(
+        layout=opened.layout._replace(single=single), names=np.array(features, dtype=object), targets=tuple(chosen)
     )
 
 
@@ -153,7 +180,8 @@ def _cut_arrays(
     )
 
 
-def _open_source(estimator: Any, source: Source, reading: Reading) -> Opened:
+def open_source(estimator: Any, source: Source, reading: Reading) -> Opened:
+    """Look at batches that come from a Source."""
     from robustream.sources.screened import ScreenedSource
 
     if reading.target is not None or reading.columns is not None or len(reading.exclude):

@@ -26,7 +26,7 @@ LEVELS = (0.6, 1.0)
 SOME_TRIM = 0.2
 MOMENTS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 80, 100)
 # Seconds for a batch of the full size and all methods, for the time left: centralized methods included or not.
-EVEN_COST, OTHER_COST = 0.5, 0.2
+EVEN_COST, OTHER_COST = 0.25, 0.08
 
 
 class Streams(NamedTuple):

@@ -28,6 +28,8 @@ class Size(NamedTuple):
     scale_columns: int
     scale_rows: int  # in a batch of that run
     theory_repetitions: int
+    sweep_step: int  # every so many-th place of a sweep of the theory is looked at
+    filter_steps: int  # how far the filter is followed
     lemma_trials: int
 
     @property
@@ -58,6 +60,8 @@ SIZES: dict[str, Size] = {
             scale_columns=4096,
             scale_rows=10_000,
             theory_repetitions=10,
+            sweep_step=1,
+            filter_steps=10_000,
             lemma_trials=2000,
         ),
         Size(
@@ -79,6 +83,8 @@ SIZES: dict[str, Size] = {
             scale_columns=1024,
             scale_rows=1_000,
             theory_repetitions=3,
+            sweep_step=1,
+            filter_steps=3_000,
             lemma_trials=200,
         ),
         Size(
@@ -100,6 +106,8 @@ SIZES: dict[str, Size] = {
             scale_columns=256,
             scale_rows=500,
             theory_repetitions=1,
+            sweep_step=2,
+            filter_steps=300,
             lemma_trials=20,
         ),
     )

@@ -40,8 +40,6 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "fraction": (0.025, 0.05, 0.1, 0.2, 0.3, 0.4),
 }
 COMPONENTS = 3
-# The filter is followed this far.
-STEPS = 10_000
 
 
 class Rate(NamedTuple):
@@ -49,7 +47,7 @@ class Rate(NamedTuple):
 
     problem: str
     sweep: str
-    repetitions: int
+    size: Size
     seed: int
 
 
@@ -57,19 +55,19 @@ def rate_cells(size: Size, seed: int) -> Iterator[Cell]:
     """Give a cell for each problem and each quantity that varies, and one for the filter."""
     for problem in PROBLEMS:
         for sweep in SWEEPS:
-            settings = Rate(problem, sweep, size.theory_repetitions, seed)
+            settings = Rate(problem, sweep, size, seed)
             yield Cell(f"theory-{problem}", sweep, run_rates, settings, 2.0 * size.theory_repetitions)
-    settings = Rate("filter", "batches", size.theory_repetitions, seed)
+    settings = Rate("filter", "batches", size, seed)
     yield Cell("theory-filter", "batches", run_filter, settings, 1.0 * size.theory_repetitions)
 
 
 def run_rates(settings: Rate, memory: Memory) -> list[Row]:
     """Measure the error of one batch and of the median of all, along one quantity."""
     rows: list[Row] = []
-    for value in SWEEPS[settings.sweep]:
+    for value in SWEEPS[settings.sweep][:: settings.size.sweep_step]:
         changed: dict[str, Any] = {settings.sweep: value if settings.sweep == "fraction" else int(value)}
         setting = DEFAULTS._replace(**changed)
-        for repetition in range(settings.repetitions):
+        for repetition in range(settings.size.theory_repetitions):
             common: Row = {
                 "problem": settings.problem,
                 "sweep": settings.sweep,
@@ -102,10 +100,10 @@ def run_filter(settings: Rate, memory: Memory) -> list[Row]:
     """Follow the filter towards the geometric median of normal estimates, with constants that suit them or do not."""
     dimension = 10
     rows: list[Row] = []
-    moments = sorted({round(moment) for moment in np.geomspace(4, STEPS, 25)})
-    for repetition in range(settings.repetitions):
+    moments = sorted({round(moment) for moment in np.geomspace(4, settings.size.filter_steps, 25)})
+    for repetition in range(settings.size.theory_repetitions):
         rng = np.random.default_rng([settings.seed, 44, repetition])
-        points = rng.standard_normal((STEPS, dimension)) + 1.0
+        points = rng.standard_normal((settings.size.filter_steps, dimension)) + 1.0
         medians = {step: np.asarray(geometric_median(points[:step])) for step in moments}
         # The curvature of the expected distance at the centre of a normal cloud, (1 - 1/p) E 1/R. The printed step has
         # a factor 2 that the gradient of a norm has not: twice the curvature gives the step that theory asks for.

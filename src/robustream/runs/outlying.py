@@ -6,6 +6,7 @@ those of the batches that are believed are measured once more when the answer st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = ["Examined", "OutlyingRow", "examine_batch", "most_outlying"]
 # Named by each batch; beyond about a thousand columns fewer, since their values travel with the estimate.
 _ROWS_NAMED = 3
 _MOST_CELLS = 4096
+_CELLS_AT_ONCE = 100_000
 
 
 class OutlyingRow(NamedTuple):
@@ -79,16 +81,32 @@ def most_outlying(learner: Learner, batch: Batch, estimate: Estimate) -> tuple[O
 
 def _principal_scores(point: Point, batch: Batch) -> Array:
     principal = PrincipalPoint(*point)  # type: ignore[arg-type]
-    standard = (batch.X - principal.mean) / np.exp(principal.log_scale)
+    scale = np.exp(principal.log_scale)
     noise = noise_variance(principal.eigenvalues, principal.total_variance, batch.X.shape[1])
-    orthogonal, score = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
     cutoffs = np.exp(principal.log_cutoffs)
-    return np.maximum(orthogonal / cutoffs[0], score / cutoffs[1])
+
+    def measure(rows: slice) -> Array:
+        standard = (batch.X[rows] - principal.mean) / scale
+        orthogonal, score = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
+        return np.maximum(orthogonal / cutoffs[0], score / cutoffs[1])
+
+    return _in_blocks(batch, measure)
 
 
 def _linear_scores(point: Point, batch: Batch) -> Array:
     linear = LinearPoint(*point)  # type: ignore[arg-type]
     assert batch.y is not None
     targets = batch.y.reshape(len(batch.y), -1)
-    residuals = targets - linear.y_center - (batch.X - linear.x_center) @ linear.coef.T
-    return residual_distances(residuals, np.exp(linear.log_scale))
+    scale = np.exp(linear.log_scale)
+
+    def measure(rows: slice) -> Array:
+        residuals = targets[rows] - linear.y_center - (batch.X[rows] - linear.x_center) @ linear.coef.T
+        return residual_distances(residuals, scale)
+
+    return _in_blocks(batch, measure)
+
+
+def _in_blocks(batch: Batch, measure: Callable[[slice], Array]) -> Array:
+    """Measure some rows after the others: what stays in the cache takes a quarter of the time."""
+    step = max(1, _CELLS_AT_ONCE // batch.X.shape[1])
+    return np.concatenate([measure(slice(first, first + step)) for first in range(0, len(batch.X), step)])

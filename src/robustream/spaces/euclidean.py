@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robustream.kernels.threads import run_tiles
 from robustream.spaces.base import Array, Space
-from robustream.spaces.compact import LARGE, compact_coordinates
 
 __all__ = ["Euclidean"]
 
-_AT_ONCE = 32  # points that are mixed at a time: one by one is slow for many, all at once would copy them all
+_AT_ONCE = 1 << 20  # numbers that are mixed at a time
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,24 @@ class Euclidean(Space):
         return None if np.isfinite(point).all() else "has values that are not finite"
 
     def coordinates(self, points: Sequence[Array]) -> Array:
-        if points[0].size > max(LARGE, 8 * len(points)):
-            return compact_coordinates(points)
         return np.stack([np.asarray(point, dtype=np.float64).ravel() for point in points])
 
     def origin(self, like: Array) -> Array:
         return np.zeros_like(like)
 
     def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
-        total = np.zeros(mixtures[0].shape)
-        for start in range(0, len(mixtures), _AT_ONCE):
-            block = slice(start, start + _AT_ONCE)
-            total += np.tensordot(weights[block], np.stack(mixtures[block]), axes=1)
-        return total.astype(mixtures[0].dtype, copy=False)
+        flat = [mixture.ravel() for mixture in mixtures]
+        total = np.empty(flat[0].size)
+
+        def add(block: slice) -> None:
+            total[block] = weights @ np.stack([mixture[block] for mixture in flat])
+
+        # A few numbers of all points at a time, so that no copy of the points as a whole is made.
+        step = max(1, _AT_ONCE // len(flat))
+        run_tiles(add, [slice(start, start + step) for start in range(0, len(total), step)])
+        return total.reshape(mixtures[0].shape).astype(mixtures[0].dtype, copy=False)
 
     def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
-        if mixture.size > LARGE:  # one by one: all at once would be a copy of them all
-            return np.concatenate([_row_norms((point - mixture).reshape(1, -1)) for point in points])
         difference = self.coordinates(points) - np.asarray(mixture, dtype=np.float64).ravel()
         return _row_norms(difference)
 

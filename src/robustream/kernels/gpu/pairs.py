@@ -15,6 +15,7 @@ import numpy as np
 from robustream.kernels.gpu.device import kernel, load_cupy, matrix
 from robustream.kernels.gpu.digits import kept_sums_by_digits
 from robustream.kernels.gpu.plan import HIGH, LOW, PART, STAGE, Plan, plan_of
+from robustream.kernels.gpu.replay import SMALL_BYTES, Workspace, replayed
 from robustream.kernels.gpu.signs import are_signs, sign_product
 from robustream.kernels.reference import kept_count
 
@@ -49,21 +50,15 @@ def _kept_means(left: Any, right: Any, kept: int) -> Any:
     """Average, for each column of left and of right, the `kept` products that are smallest in magnitude."""
     cupy, real = load_cupy(), _real(left)
     plan = plan_of(left.shape[0], left.shape[1], right.shape[1], right is left)
-    shape = (plan.left_columns, plan.right_columns)
-    means = cupy.empty(shape, real)
     if plan.rows < _FEWEST_ROWS:
-        missed = _all_pairs(*shape, right is left)
+        means = cupy.empty((plan.left_columns, plan.right_columns), real)
+        missed = _all_pairs(plan)
+    elif plan.same and left.nbytes <= SMALL_BYTES:
+        means, missed = replayed(left, kept, _workspace, _all_passes)
     else:
-        # Thresholds, slopes and the two ends of the brackets.
-        limits = cupy.empty((4, *shape), real)
-        _guess(plan, left, right, kept, limits)
-        # Two tables of counts, and the number of pairs that fail; then which.
-        numbers = cupy.zeros(2 * means.size + 1, np.int32)
-        _find_brackets(plan, left, right, kept, limits, numbers[:-1].reshape(2, *shape))
-        failures, failed = numbers[-1:], cupy.empty(means.size, np.int32)
-        for slab in plan.slabs(kept, real):
-            _collect(slab, left, right, kept, limits, means, failures, failed)
-        missed = cupy.sort(failed[:count]) if (count := int(failures.get()[0])) else ()
+        work = _workspace(plan, kept, left.dtype)
+        _all_passes(plan, left, right, kept, work)
+        means, missed = work.means, work.missed()
     if len(missed):
         # Converted on the host: CuPy would set numbers below the normal range to 0.
         rest = cupy.asarray((kept_sums_by_digits(left, right, kept, missed).get() / kept).astype(real))
@@ -73,21 +68,51 @@ def _kept_means(left: Any, right: Any, kept: int) -> Any:
     return means
 
 
-def _guess(plan: Plan, left: Any, right: Any, kept: int, limits: Any) -> None:
+def _workspace(plan: Plan, kept: int, dtype: Any) -> Workspace:
+    cupy, real = load_cupy(), np.float64 if dtype == np.float64 else np.float32
+    shape, pairs = (plan.left_columns, plan.right_columns), plan.left_columns * plan.right_columns
+    size = _sample_size(real)
+    sample = cupy.empty((plan.left_columns + (0 if plan.triangle else plan.right_columns), size), real)
+    fragments = max(slab.fragment_bytes(kept, real) for slab in plan.slabs(kept, real))
+    return Workspace(
+        cupy.empty(shape, real),
+        cupy.empty((4, *shape), real),
+        cupy.empty(2 * pairs + 1, np.int32),
+        cupy.empty(pairs, np.int32),
+        sample,
+        cupy.empty(fragments, np.uint8),
+    )
+
+
+def _all_passes(plan: Plan, left: Any, right: Any, kept: int, work: Workspace) -> None:
+    """Do all that can be done without a look at what came out."""
+    work.numbers.data.memset_async(0, work.numbers.nbytes)
+    _guess(plan, left, right, kept, work)
+    _find_brackets(plan, left, right, kept, work)
+    for slab in plan.slabs(kept, _real(left)):
+        _collect(slab, left, right, kept, work)
+
+
+def _guess(plan: Plan, left: Any, right: Any, kept: int, work: Workspace) -> None:
     """Put thresholds and slopes of a sample into the first two of the limits."""
-    real, size = _real(left), 8192 // left.itemsize if left.dtype == np.float64 else 2048
-    left_sample = _sample(left, size)
-    right_sample = left_sample if right is left else _sample(right, size)
+    real = _real(left)
+    size = _sample_size(real)
+    left_sample = right_sample = work.sample[: plan.left_columns]
+    _sample(left, size, left_sample)
+    if not plan.triangle:
+        right_sample = work.sample[plan.left_columns :]
+        _sample(right, size, right_sample)
     columns = (np.int32(plan.left_columns), np.int32(plan.right_columns), np.int32(plan.triangle))
     rank = np.int32(min(size - 1, int((kept - 0.5) / plan.rows * size)))
-    blocks = (-(-limits[0].size // 8),)
-    kernel("guess", real)(blocks, (256,), (left_sample, right_sample, *columns, rank, limits[0], limits[1]))
+    arguments = (left_sample, right_sample, *columns, rank, work.limits[0], work.limits[1])
+    kernel("guess", real)((-(-work.means.size // 8),), (256,), arguments)
 
 
-def _find_brackets(plan: Plan, left: Any, right: Any, kept: int, limits: Any, counts: Any) -> None:
+def _find_brackets(plan: Plan, left: Any, right: Any, kept: int, work: Workspace) -> None:
     """Put the ends of the brackets into the last two of the limits; the counts are zeros on entry."""
-    real, (thresholds, slopes, lows, highs) = _real(left), limits
+    real, (thresholds, slopes, lows, highs) = _real(left), work.limits
     share, pairs = (kept - 0.5) / plan.rows, np.int64(thresholds.size)
+    counts = work.numbers[: 2 * thresholds.size].reshape(2, *thresholds.shape)
     grid = ((-(-thresholds.size // 256),), (256,))
     if plan.in_parts:
         part = plan._replace(skip=PART)
@@ -97,7 +122,7 @@ def _find_brackets(plan: Plan, left: Any, right: Any, kept: int, limits: Any, co
         rows = np.float64(min(plan.rows, stages * STAGE))
         aimed = (pairs, rows, np.float64(share), real(LOW), real(HIGH), *counts, slopes, thresholds)
         kernel("aim", real)(*grid, aimed)
-        counts.fill(0)
+        counts.data.memset_async(0, counts.nbytes)
     _count(plan, left, right, thresholds, 1.0, counts[0])
     known = (np.float64(plan.rows), np.float64(share), np.float64(plan.doubt()))
     kernel("enclose", real)(*grid, (pairs, *known, slopes, counts[0], thresholds, lows, highs))
@@ -110,33 +135,35 @@ def _count(plan: Plan, left: Any, right: Any, thresholds: Any, factor: float, co
     counter(plan.grid(), (plan.threads(),), arguments, shared_mem=plan.buffer_bytes(real))
 
 
-def _collect(plan: Plan, left: Any, right: Any, kept: int, limits: Any, means: Any, failures: Any, failed: Any) -> None:
-    cupy, real = load_cupy(), _real(left)
+def _collect(plan: Plan, left: Any, right: Any, kept: int, work: Workspace) -> None:
+    real, size = _real(left), np.dtype(_real(left)).itemsize
     grid, capacity = plan.grid(), plan.capacity(kept)
     pairs = (plan.left_stop - plan.left_first) * plan.right_columns
-    fragments, size = grid[0] * pairs, np.dtype(real).itemsize
-    # One piece of memory for all findings, the widest numbers first: making an array takes longer than some kernels.
-    space = cupy.empty(fragments * (8 + 4 + 2 + size * capacity) + 16, np.uint8)
-    sums = space.data.ptr
+    fragments = grid[0] * pairs
+    # All findings in one piece of memory, the widest numbers first.
+    sums = work.findings.data.ptr
     inside = sums + 8 * fragments
     below = inside + size * capacity * fragments
     found = below + 4 * fragments
     findings = (np.intp(below), np.intp(sums), np.intp(found), np.intp(inside), np.int32(capacity))
-    arguments = (*plan.arguments(), left, right, plan.tiles(), limits[2], limits[3], *findings)
+    brackets = (work.limits[2], work.limits[3], *findings)
     collector = kernel("collect_inside", left.dtype, real)
+    arguments = (*plan.arguments(), left, right, plan.tiles(), *brackets)
     collector(grid, (plan.threads(),), arguments, shared_mem=plan.collecting_bytes(real))
     numbers = (*plan.arguments(), np.int32(grid[0]), np.int32(kept))
-    settled = (*numbers, limits[2], limits[3], *findings, means, failures, failed)
-    kernel("settle", real)((-(-pairs // 4),), (128,), settled)
+    kernel("settle", real)((-(-pairs // 4),), (128,), (*numbers, *brackets, work.means, work.numbers[-1:], work.failed))
 
 
-def _sample(table: Any, size: int) -> Any:
+def _sample(table: Any, size: int, target: Any) -> None:
     """Copy evenly spread rows, one at random out of each stretch, column by column."""
     columns = table.shape[1]
-    sample = load_cupy().empty((columns, size), _real(table))
-    arguments = (table, np.int32(columns), _sample_rows(table.shape[0], size), np.int32(size), sample)
+    arguments = (table, np.int32(columns), _sample_rows(table.shape[0], size), np.int32(size), target)
     kernel("gather", table.dtype, _real(table))((-(-columns // 32), -(-size // 8)), (32, 8), arguments)
-    return sample
+
+
+def _sample_size(real: Any) -> int:
+    """Give how many rows a warp of 32 threads holds in registers."""
+    return 32 * 256 // np.dtype(real).itemsize
 
 
 @cache
@@ -145,9 +172,10 @@ def _sample_rows(rows: int, size: int) -> Any:
     return load_cupy().asarray((places * (rows / size)).astype(np.int64))
 
 
-def _all_pairs(left_columns: int, right_columns: int, triangle: bool) -> Any:
-    pairs = np.arange(left_columns * right_columns, dtype=np.int32).reshape(left_columns, right_columns)
-    return load_cupy().asarray(pairs[np.triu_indices(left_columns)] if triangle else pairs.ravel())
+def _all_pairs(plan: Plan) -> Any:
+    pairs = np.arange(plan.left_columns * plan.right_columns, dtype=np.int32)
+    square = pairs.reshape(plan.left_columns, plan.right_columns)
+    return load_cupy().asarray(square[np.triu_indices(plan.left_columns)] if plan.triangle else pairs)
 
 
 def _real(table: Any) -> Any:

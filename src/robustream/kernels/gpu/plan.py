@@ -95,6 +95,11 @@ class Plan(NamedTuple):
         inside = 2.5 * self.rows * (self.doubt() * off + 5 * np.sqrt(off / self.rows) + 4 / self.rows) / self.grid()[0]
         return min(8 * int(2 + (inside + 6 * np.sqrt(inside)) / 8), 65_000)
 
+    def fragment_bytes(self, kept: int, real: Any) -> int:
+        """Give the memory for what the pass that collects leaves behind."""
+        pairs = (self.left_stop - self.left_first) * self.right_columns
+        return self.grid()[0] * pairs * (8 + 4 + 2 + np.dtype(real).itemsize * self.capacity(kept))
+
     @cache  # noqa: B019
     def slabs(self, kept: int, real: Any) -> list[Plan]:
         """Cut the left columns so that what is collected for a slab fits into the workspace."""
@@ -103,8 +108,7 @@ class Plan(NamedTuple):
         for panels in range(-(-self.left_columns // self.left_width), 0, -1):
             columns = panels * self.left_width
             trial = self._replace(left_stop=min(self.left_columns, columns))
-            each = 14 + np.dtype(real).itemsize * trial.capacity(kept)
-            if panels == 1 or columns * self.right_columns * trial.grid()[0] * each <= WORKSPACE_BYTES:
+            if panels == 1 or trial.fragment_bytes(kept, real) <= WORKSPACE_BYTES:
                 break
         return [
             self._replace(left_first=first, left_stop=min(first + columns, self.left_columns))

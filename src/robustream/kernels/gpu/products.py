@@ -51,8 +51,12 @@ def tall_product(left: Any, right: Any) -> Any:
         block = slice(first, first + step)
         left_parts = _two_parts(left[block])
         right_parts = left_parts if right is left else _two_parts(right[block])
+        products = load_cupy().zeros((1, *sums.shape), np.float32)
         for i, j in ((0, 0), (0, 1), (1, 0)):
-            sums += short_cross(left_parts[i], right_parts[j], _ROWS_OF_SUM)
+            for start in range(0, len(left_parts[i]), _ROWS_OF_SUM):
+                stretch = slice(start, start + _ROWS_OF_SUM)
+                _batched(left_parts[i][stretch], right_parts[j][stretch], 1, products)
+        sums += products[0]
     return sums.astype(np.float32)
 
 
@@ -65,15 +69,16 @@ def _two_parts(table: Any) -> Any:
     return parts
 
 
-def _batched(left: Any, right: Any, count: int) -> Any:
-    """Give the products of `count` stretches of rows, each in single precision."""
+def _batched(left: Any, right: Any, count: int, products: Any = None) -> Any:
+    """Give the products of `count` stretches of rows, each in single precision, added to those given."""
     cupy = load_cupy()
     from cupy.cuda import device, runtime
     from cupy_backends.cuda.libs import cublas  # type: ignore[import-not-found]
 
     kind = runtime.CUDA_R_16F if left.dtype == np.float16 else runtime.CUDA_R_16BF
     rows, columns, outputs = len(left) // count, left.shape[1], right.shape[1]
-    products = cupy.empty((count, columns, outputs), np.float32)
+    added = _ZERO if products is None else _ONE
+    products = cupy.empty((count, columns, outputs), np.float32) if products is None else products
     # The library stores columns one behind the other, so that it sees all matrices transposed.
     cublas.gemmStridedBatchedEx(
         device.get_cublas_handle(),
@@ -91,7 +96,7 @@ def _batched(left: Any, right: Any, count: int) -> Any:
         kind,
         columns,
         rows * columns,
-        _ZERO.ctypes.data,
+        added.ctypes.data,
         products.data.ptr,
         runtime.CUDA_R_32F,
         outputs,

@@ -12,7 +12,8 @@ __all__ = ["better_than_in_noise", "concentrate", "elemental_start", "robust_sta
 
 NOISE_SEARCHES = 5
 NOISE_GAIN, NOISE_TOGETHER = 1.2, 5.0  # in one search of noise out of fifty or so one of the two is exceeded
-LARGE_GAIN = 4.0
+SMALL_GAIN, LARGE_GAIN = 1.15, 4.0
+SHORT_WAY = 3.0  # in noise the gain is hardly below 1, and the way as a rule longer than 1
 ELEMENTAL_LIMIT = 8  # parameters; beyond, a clean random subset is too rare
 
 
@@ -85,6 +86,8 @@ def better_than_in_noise(D: Array, Y: Array, beta: Array, solver: Solver, rng: n
     # Where it is plain there is no need to search noise.
     if gain > LARGE_GAIN and len(D) > 8 * D.shape[1]:
         return True
+    if gain < SMALL_GAIN and way < SHORT_WAY:
+        return False
     found = []
     for search in range(NOISE_SEARCHES):
         noise = rng.standard_normal(Y.shape)
