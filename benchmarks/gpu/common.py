@@ -70,3 +70,6 @@ class Results:
         self.lines.append((what, figure, floor, share, note))
         print(" | ".join(self.lines[-1]), flush=True)
         (self.folder / "results.json").write_text(json.dumps(self.lines, indent=1))
+        head = ("what", "measured", "floors", "share of them", "remark")
+        table = "\n".join(f"| {' | '.join(line)} |" for line in (head, ("---",) * len(head), *self.lines))
+        (self.folder / "results.md").write_text(table + "\n")

@@ -18,7 +18,7 @@ def test_copies_of_a_good_one_count_once(value_and_rejected, copies):
 
 
 def test_the_error_is_that_of_the_distinct_ones(value_and_rejected):
-    """With full weight, 40% copies would have 5 times the error: 0.4 of one estimate's against that of 61."""
+    """With full weight, 40% copies would have 3 times the error: 0.4 of one estimate's, against that of 60."""
     errors = []
     for seed in range(10):
         points = np.random.default_rng(seed).normal(size=(100, 20))

@@ -11,6 +11,7 @@ from robustream.errors import DamagedFileError
 from robustream.persistence import Checkpoint, read_checkpoint, settings_of, why_not, write_checkpoint
 from robustream.persistence.columns import decode_estimates, encode_estimates
 from robustream.persistence.streams import decode_stream, encode_stream
+from robustream.runs.growing import Growing
 from robustream.runs.ledger import Ledger
 from robustream.runs.online import Plan, begin, feed, settle
 from robustream.storage import container
@@ -25,7 +26,7 @@ def assert_same_bits(first, second, where="run"):
         assert first.shape == second.shape, where
         assert first.flags.f_contiguous == second.flags.f_contiguous, where
         assert first.tolist() == second.tolist() if first.dtype.kind in "UO" else first.tobytes() == second.tobytes()
-    elif isinstance(first, tuple):
+    elif isinstance(first, (tuple, Growing)):
         assert len(first) == len(second), where
         for place, (one, other) in enumerate(zip(first, second, strict=True)):
             assert_same_bits(one, other, f"{where}.{getattr(first, '_fields', range(10**6))[place]}")

@@ -29,8 +29,8 @@ __all__ = [
 
 # From points and their weights to factors of these.
 Weighing: TypeAlias = Callable[[Array, Array], Array]
-# Typical distances within which all count the same. Of normal points in 10 dimensions 2% lie farther out; with 1.5 a
-# heavy tail of batches that differ by their nature has no more say than it should.
+# Typical distances within which all count the same: 85% of normal points in 10 dimensions. Chosen on one real table
+# (batches of air quality that differ by season), where 1.0 to 1.5 made little difference.
 _ALIKE = 1.25
 
 

@@ -48,7 +48,7 @@ def reproduce(
 
     from robustream.errors import InvalidInputError
     from robustream.paper.experiment import Context
-    from robustream.paper.experiments import choose
+    from robustream.paper.experiments import EXPERIMENTS, choose
     from robustream.paper.sizes import SIZES
     from robustream.paper.store import Store
 
@@ -69,8 +69,14 @@ def reproduce(
     store = Store(out, chosen, seed)
     if not draw_only:
         _run(experiments, context, store, jobs or os.cpu_count() or 1, console)
-    page = _draw(experiments, context, store, out, console)
+    # One page for all that is there: an experiment that was run before stays on it.
+    shown = [one for one in EXPERIMENTS.values() if one in experiments or _is_stored(one, context, store)]
+    page = _draw(shown, context, store, out, console)
     _show(page, out, console)
+
+
+def _is_stored(experiment: Experiment, context: Context, store: Store) -> bool:
+    return all(store.has(cell) for cell in experiment.cells(context))
 
 
 def _run(experiments: Sequence[Experiment], context: Context, store: Store, jobs: int, console: Console) -> None:

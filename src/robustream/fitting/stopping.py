@@ -4,11 +4,11 @@ The answer is about the mean of K estimates whose differences show their common 
 a sum of squares with mean trace(S) / K and, by the first two moments (Box), about as many degrees of freedom as the
 spread effectively has dimensions, trace(S)^2 / trace(S^2). The trace is itself estimated: hence a quantile of F.
 
-Who looks again and again stops where the spread happens to look small. That is the only luck there is: the differences of
-normal estimates tell nothing about the error of their mean, so that no look is chosen for its small error. The looks are
-few (the number of batches grows by a quarter from one to the next), and each has a confidence of 97%. Simulated for 1 to
-100 dimensions, wherever the stop may fall, all looks together then keep more than 95%. To share the 5% among the looks, as
-if their errors were chosen, would take up to four times as many rows.
+Who looks again and again stops where the spread happens to look small. That is the only luck there is: the differences
+of normal estimates tell nothing about the error of their mean, so that no look is chosen for its small error. The looks
+are few (the number of batches grows by a quarter from one to the next), and each has a confidence of 97%. Simulated for
+1 to 100 dimensions, wherever the stop may fall, all looks together then keep more than 95%. To share the 5% among the
+looks, as if their errors were chosen, would take up to four times as many rows.
 
 A bias that all batches share cannot be seen in their differences.
 """

@@ -8,24 +8,7 @@ from pathlib import Path
 from robustream.paper.experiment import Table
 from robustream.paper.sections import Page, Section
 
-__all__ = ["CODE_MAP", "render_markdown", "write_markdown"]
-
-# Where each piece of the paper is in the code.
-CODE_MAP = (
-    ("geometric median", "Definition 1, Eq. 2-3", "`robustream.geometric_median`, aggregator `geometric-median`"),
-    ("online median filter (ORL)", "Eq. 4-5, Algorithm 1", "aggregator `online-median`"),
-    ("trimmed inner product", "Algorithm 2", "`trimmed_inner`, `trimmed_covariance`, `trimmed_cross`"),
-    ("RC-PCA", "Algorithm 3", '`TrimmedPCA`, learner `"trimmed"`'),
-    ("ORL-PCA", "Algorithm 4", '`OutlierRobustPCA(learner="trimmed", aggregator="online-median")`'),
-    ("RoTR", "Algorithm 5", '`TrimmedRegressor`, learner `"trimmed"`'),
-    ("ORL-LR", "Section 5.2", '`OutlierRobustRegressor(learner="trimmed", aggregator="online-median")`'),
-    ("ORL around any learner", "Algorithm 1", "`OutlierRobust(estimator)`"),
-    ("DRL", "Section 5.3", "`robustream.fit(..., engine=...)` with aggregator `geometric-median`"),
-    ("averaging", "Section 6", "aggregator `mean`"),
-    ("confidence of the median", "Lemma 4", "`certificate(bad_fraction)` of the estimators"),
-    ("the simulations", "Section 6", "`robustream.sources.SimulatedPCA`, `SimulatedRegression`, `spread_outliers`"),
-    ("the experiments", "Section 6", "`robustream.paper`, one file for each figure and table"),
-)
+__all__ = ["render_markdown", "write_markdown"]
 
 
 def write_markdown(page: Page, folder: Path) -> Path:
@@ -50,10 +33,6 @@ def render_markdown(page: Page, pictures: str) -> str:
         "page; every verdict is worked out from the stored numbers.",
         "",
         f"This page: {page.size_words}. Claims of the paper: {counts}.",
-        "",
-        "## From the paper to the code",
-        "",
-        *_rows(("piece", "paper", "in robustream"), CODE_MAP),
         "",
     ]
     for section in page.sections:

@@ -26,7 +26,7 @@ def _tables(results: Results) -> Sequence[Table]:
     ]
     size = [f"{row['batches'] * row['rows']:,} x {row['columns']}" for row in results.rows[:1]]  # type: ignore[operator]
     cores = [f"{row['threads']}" for row in results.rows[:1]]
-    caption = f"{''.join(size)} rows in float32 on {''.join(cores)} threads; the making of data is not counted."
+    caption = f"{''.join(size)} rows in float32 on {''.join(cores)} thread; the making of data is not counted."
     return (Table(caption, ("method", "seconds", "peak MB", "paper: time", "paper: memory"), lines),)
 
 

@@ -24,6 +24,8 @@ __all__ = ["SPEED_METHODS", "measure", "speed_cells"]
 
 SPEED_METHODS = ("ORL-PCA", "batch RC-PCA", "DRL", "ours")
 FRACTION = 0.1
+# One for all: matrices this small gain nothing from more, and lose a lot on a machine that is not quiet.
+THREADS = 1
 _CALL = "from robustream.paper.timing import measure\nprint(json.dumps(measure(*arguments)))"
 
 
@@ -47,11 +49,9 @@ def speed_cells(size: Size) -> Iterator[Cell]:
 
 def run_speed(settings: Speed, memory: Memory) -> list[Row]:
     """Measure in a fresh process: memory that was used before would hide what is used now."""
-    from robustream.kernels.threads import get_threads
-
-    measured = run_fresh(_CALL, *settings, get_threads())
+    measured = run_fresh(_CALL, *settings, THREADS)
     data = settings.batches * settings.rows * settings.columns * 4
-    return [{**settings._asdict(), "threads": get_threads(), "data_bytes": data, **measured}]
+    return [{**settings._asdict(), "threads": THREADS, "data_bytes": data, **measured}]
 
 
 def measure(method: str, batches: int, rows: int, columns: int, components: int, threads: int) -> dict[str, Any]:

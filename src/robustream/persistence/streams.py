@@ -18,6 +18,7 @@ from robustream.aggregators.online_median import Filter
 from robustream.errors import DamagedFileError, InvalidInputError
 from robustream.persistence.checking import damaged_on_error, take, take_floats
 from robustream.persistence.columns import decode_estimates, decode_records, encode_estimates, encode_records
+from robustream.runs.growing import Growing
 from robustream.runs.ledger import Ledger
 from robustream.runs.online import Plan, Rows, Stream, begin
 from robustream.storage import Tree
@@ -61,7 +62,7 @@ def decode_stream(tree: Tree, plan: Plan, columns: int, outputs: int) -> Stream:
             take(tree, "rows_seen", int),
             take(tree, "next_index", int),
             Ledger(
-                decode_records(take(ledger, "records", dict)),
+                Growing(decode_records(take(ledger, "records", dict))),
                 take(ledger, "uncounted", int),
                 take(ledger, "usable", int),
                 take(ledger, "total", int),

@@ -38,9 +38,10 @@ class Growing(Sequence[Item]):
     def with_item(self, item: Item) -> Growing[Item]:
         """Give the sequence with one more item at its end."""
         longer = Growing(self)
-        if len(self._shared) == self._length:
+        # An empty one may be a default that everybody begins with.
+        if 0 < self._length == len(self._shared):
             self._shared.append(item)
-        # Another thread may have been first, in its own right.
+        # Another thread may have been first.
         if len(self._shared) == self._length or self._shared[self._length] is not item:
             longer._shared = [*self, item]
         longer._length += 1

@@ -20,7 +20,7 @@ _SURPLUS = 10_000
 class Ledger(NamedTuple):
     """Records in the order of arrival; beyond a limit the oldest kept ones are only counted."""
 
-    records: Sequence[BatchRecord] = ()
+    records: Growing[BatchRecord] = Growing()
     uncounted: int = 0
     usable: int = 0
     total: int = 0
@@ -36,7 +36,7 @@ class Ledger(NamedTuple):
             float("nan"),
             reason,
         )
-        records, uncounted = Growing(self.records).with_item(verdict), self.uncounted
+        records, uncounted = self.records.with_item(verdict), self.uncounted
         if len(records) >= _MOST_RECORDS + _SURPLUS:
             records = _without_oldest(records, _SURPLUS)
             uncounted += _SURPLUS
@@ -45,16 +45,16 @@ class Ledger(NamedTuple):
     def miss(self, index: int, label: str, reason: str) -> Ledger:
         """Give the book with a batch that did not come in time."""
         late = BatchRecord(index, label, 0, "late", 0.0, float("nan"), reason)
-        return self._replace(records=Growing(self.records).with_item(late), total=self.total + 1)
+        return self._replace(records=self.records.with_item(late), total=self.total + 1)
 
     def revise(self, estimate: Estimate, accepted: bool, reason: str) -> Ledger:
         """Give the book with another word on a batch that was late or had failed."""
         entered = Ledger().enter(estimate, accepted, reason).records[0]
-        records = tuple(
+        records = [
             entered if record.index == entered.index and record.verdict in ("late", "failed") else record
             for record in self.records
-        )
-        return self._replace(records=records, usable=self.usable + accepted)
+        ]
+        return self._replace(records=Growing(records), usable=self.usable + accepted)
 
     def report(self, assessments: Iterable[Assessment]) -> list[BatchRecord]:
         """Give the records with what the aggregator thinks of those it still holds."""

@@ -21,8 +21,7 @@ from robustream.spaces.product import Part, ProductSpace
 
 __all__ = ["MomentModels", "MomentPoint"]
 
-# With more moments than this, batches are judged by twice so many of them.
-_LARGE = 1 << 20
+# How many moments of columns, and how many of columns with targets, batches are judged by at most.
 _SOME = 1 << 15
 
 
@@ -44,21 +43,22 @@ class MomentModels(ProductSpace):
     @property
     def parts(self) -> tuple[Part, ...]:
         size = self.columns + self.outputs
-        center = Part("centre", Euclidean((size,)))
-        if size * size <= _LARGE:
-            return Part("second moments", Euclidean((size, size))), center
-        # Of millions of moments some tell as well which batches agree, and the others follow their verdict.
-        some = Part("some second moments", Euclidean((len(_some_places(self.columns, self.outputs)),)))
-        return Part("second moments", Euclidean((size, size)), "passenger"), center, some
+        # Bad targets show in few of the moments, where they would be lost among those of the columns; so batches are
+        # judged by some of both, and all moments follow that verdict.
+        return (
+            Part("second moments", Euclidean((size, size)), "passenger"),
+            Part("centre", Euclidean((size,))),
+            Part("some second moments", Euclidean((len(_some_places(self.columns, self.outputs)),))),
+        )
 
     @property
     def primary(self) -> int:
         return 0
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
-        if part < 2 or point[0] is None:
-            return point[min(part, 1)]
-        return np.asarray(point[0].ravel()[_some_places(self.columns, self.outputs)])
+        if part < 2:
+            return point[part]
+        return None if point[0] is None else point[0].ravel()[_some_places(self.columns, self.outputs)]
 
     def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Solve for the coefficients; `rows` is the number of rows behind the moments."""
@@ -89,7 +89,7 @@ class MomentModels(ProductSpace):
 
 @cache
 def _some_places(columns: int, outputs: int) -> NDArray[np.int64]:
-    """Give places in the table of moments, half of them those of columns with targets: bad targets show nowhere else."""
+    """Give places in the table of moments: some of columns, and some of columns with targets."""
     size, rng = columns + outputs, np.random.default_rng(columns)
     pairs = rng.integers(0, columns, (2, _SOME))
     with_targets = rng.integers(0, columns, _SOME), columns + rng.integers(0, outputs, _SOME)

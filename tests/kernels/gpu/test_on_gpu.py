@@ -67,7 +67,7 @@ def test_the_geometric_median_is_the_same(cupy):
 def test_estimators_agree_with_those_on_the_host(cupy, learner, place):
     rng = np.random.default_rng(5)
     X = (rng.normal(size=(120_000, 20)) * np.linspace(1, 4, 20)).astype(np.float32)
-    X[:6000] += 30
+    X[:3000] += 30  # a quarter of the first batch
     y = (X @ rng.normal(size=20) + rng.normal(size=len(X))).astype(np.float32)
     y[20_000:40_000] *= -1
     options = {"learner": learner, "batch_size": 12_000}

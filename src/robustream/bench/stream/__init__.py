@@ -1,1 +1,1 @@
-"""Files larger than memory: time and memory beside reading them and beside scikit-learn, and whether a stop is right."""
+"""Files larger than memory: time and memory beside peers, and whether a run with a tolerance stops when it should."""

@@ -55,8 +55,10 @@ __global__ void aim(long long pairs, double rows, double share, Real low, Real h
     const Real old = thresholds[pair], width = (high - low) * old;
     const Real slope = width * Real(rows) / Real(max(high_counts[pair] - low_counts[pair], 1));
     const Real moved = low * old + Real(share - low_counts[pair] / rows) * slope;
-    slopes[pair] = slope;
-    thresholds[pair] = min(max(moved, old / 2), old * 2);
+    const Real aimed = min(max(moved, old / 2), old * 2), ratio = old > Real(0) ? aimed / old : Real(1);
+    // Farther out values lie farther apart: a usual rate, which the margins need not be exact about.
+    slopes[pair] = slope * ratio * sqrt(ratio);
+    thresholds[pair] = aimed;
 }
 
 // Put a bracket around the place where the threshold must be by now.
