@@ -26,8 +26,7 @@ _NORMAL_MAD = 1.482602218505602
 _BLOCK = 4_000_000  # numbers worked on at a time, so that wide estimates need no further copies of themselves
 # Units need not be known better than to a tenth, and sorting is what a value of many estimates would cost most.
 _ROWS_FOR_SPREAD = 256
-_LEAST_SPREAD = 0.1
-_LEAST_SPREAD = 0.1
+# Of the common unit; measured on one real table, as its neighbours are.
 _LEAST_SPREAD = 0.1
 _FARTHEST = 1e6  # spreads; squares of these and their sums fit single precision
 # A batch that is noisier by a factor has an estimate that lies off by that factor: from the same one on it is no

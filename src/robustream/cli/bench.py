@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robustream.cli.measuring import Out, Strict, make_folder, measure_and_show
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from robustream.bench.accuracy.cases import Case
     from robustream.bench.accuracy.methods import Method
     from robustream.bench.accuracy.run import CaseResult
-    from robustream.bench.figures import Figure
-    from robustream.bench.suite import Step
 
 __all__ = ["bench"]
 
@@ -36,44 +35,41 @@ def _group() -> None:
 @bench.command(epilog="Example: robustream bench kernels --quick --threads 2 --out results")
 def kernels(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and shorter streams: about a minute.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", file_okay=False, help="Write kernels.json into this folder."),
-    ] = None,
+    out: Out = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", help="Threads for both sides; by default all cores.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a target is missed.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Measure the kernels beside NumPy and scikit-learn, and say which targets are met.
 
     The figures are ratios of things timed in turns in one run; other work on the machine still blurs them.
     """
-    from rich.console import Console
-
-    from robustream.bench.environment import describe_environment
     from robustream.bench.suite import kernel_steps
     from robustream.kernels.threads import get_threads
 
     if threads is not None and threads < 1:
         raise typer.BadParameter(f"threads must be at least 1; {threads} came.")
-    _make_folder(out)
+    make_folder(out)
     used = threads or get_threads()
-    console = Console(highlight=False)
-    figures = _measure(kernel_steps(used, quick=quick))
-    environment = describe_environment(used)
-    _show(figures, environment, console)
-    if out is not None:
-        target = out / "kernels.json"
-        data = {
-            "quick": quick,
-            "environment": environment,
-            "figures": [figure.as_data() for figure in figures],
-        }
-        target.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        console.print(f"Figures written to {target}.", soft_wrap=True, markup=False)
-    if strict and any(figure.met is False for figure in figures):
-        raise typer.Exit(1)
+    measure_and_show("kernels", kernel_steps(used, quick=quick), used, out, quick=quick, strict=strict)
+
+
+@bench.command(epilog="Example: robustream bench distributed --quick --out results")
+def distributed(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller tables.")] = False,
+    out: Out = None,
+    strict: Strict = False,
+) -> None:
+    """Measure the engines beside bare process pools and bare Dask, and what gathering takes.
+
+    Run it on a quiet machine: work of others counts twice where two workers are compared with one.
+    """
+    from robustream.bench.distributed import distributed_steps
+    from robustream.kernels.threads import get_threads
+
+    make_folder(out)
+    measure_and_show("distributed", distributed_steps(quick=quick), get_threads(), out, quick=quick, strict=strict)
 
 
 class Problem(StrEnum):
@@ -114,7 +110,7 @@ def accuracy(
     chosen = choose_cases(problem.value, cases, quick=quick)
     if not chosen:
         raise typer.BadParameter(f"no case is like --cases {cases!r}; try leverage, 'bad batches', 40% or p=200.")
-    _make_folder(out)
+    make_folder(out)
     problems = dict.fromkeys(case.problem for case in chosen)
     methods = [method for each in problems for method in choose_methods(each, peers=peers, quick=quick)]
     used = list(range(first_seed, first_seed + count))
@@ -177,72 +173,3 @@ def _write_gauntlet(out: Path, results: Sequence[CaseResult], facts: dict[str, A
     except MissingMatplotlibError as error:
         console.print(f"No picture: {error}.", style="yellow", soft_wrap=True, markup=False)
     console.print(f"Written: {', '.join(str(path) for path in written)}.", soft_wrap=True, markup=False)
-
-
-def _make_folder(out: Path | None) -> None:
-    """Make the folder for results before any work is done."""
-    if out is not None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise typer.BadParameter(f"the folder --out {out} cannot be made: {error.strerror}") from error
-
-
-def _measure(steps: Sequence[Step]) -> list[Figure]:
-    """Take all measurements, with progress on the error stream so that the results can be piped."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False)
-    figures = []
-    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=len(steps))
-        for number, step in enumerate(steps, 1):
-            progress.update(task, description=step.title)
-            if not console.is_terminal:
-                console.print(f"{number} of {len(steps)}: {step.title}", soft_wrap=True)
-            figures.extend(step.run())
-            progress.advance(task)
-    return figures
-
-
-def _show(figures: Sequence[Figure], environment: dict[str, Any], console: Console) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from robustream.bench.timing import say_threads
-
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("measured", overflow="fold")
-    table.add_column("value", justify="right")
-    table.add_column("target", justify="right")
-    table.add_column("met")
-    for place, figure in enumerate(figures):
-        if place and figure.group != figures[place - 1].group:
-            table.add_section()
-        word, style = {True: ("yes", "green"), False: ("NO", "bold red"), None: ("", "")}[figure.met]
-        table.add_row(
-            figure.title,
-            _format(figure),
-            "" if figure.target is None else str(figure.target),
-            f"[{style}]{word}[/{style}]" if word else "",
-        )
-    console.print(table)
-    packages = environment["packages"]
-    blas = ", ".join(f"{library['internal_api']} {library['version']}" for library in environment["blas"])
-    console.print(
-        f"{environment['cpu']}, {environment['cores']} cores, {say_threads(environment['threads'])}; "
-        f"NumPy {packages['numpy']} ({blas}), Numba {packages['numba']}, "
-        f"scikit-learn {packages['scikit-learn']}."
-    )
-    for group in dict.fromkeys(figure.group for figure in figures):
-        how = dict.fromkeys(figure.how for figure in figures if figure.group == group and figure.how)
-        console.print(f"{group}: {', or '.join(how)}.", style="dim")
-    judged = [figure.met for figure in figures if figure.met is not None]
-    console.print(f"{sum(judged)} of {len(judged)} targets met.")
-
-
-def _format(figure: Figure) -> str:
-    number = f"{figure.value:.0f}" if figure.unit == "passes" else f"{figure.value:.3g}"
-    return f"{number}x" if figure.unit == "x" else f"{number} {figure.unit}"
