@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 import robustream as rs
+from robustream.errors import DeviceError
 
 ROWS = np.random.default_rng(0).normal(size=(60, 4))
 TARGET = ROWS @ [1.0, 2.0, 3.0, 4.0]
@@ -110,7 +112,7 @@ def test_targets_too_large_for_float32_are_refused():
         ({"half_life": 3, "aggregator": "online-median"}, "half_life"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"random_state": -3}, "random_state"),
-        ({"device": "cuda"}, "device"),
+        ({"device": "tpu"}, "device"),
     ],
 )
 def test_bad_settings_of_pca(options, message):
@@ -162,3 +164,10 @@ def test_garbage_in_some_batches_is_recorded():
     assert verdicts == ["failed", "failed"] + ["kept"] * 13
     assert "finite" in model.batch_report_[0].reason
     assert model.n_batches_seen_ == 15
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="needs a machine without CuPy")
+@pytest.mark.parametrize("estimator", [rs.OutlierRobustPCA(1, device="cuda"), rs.OutlierRobustRegressor(device="cuda")])
+def test_a_gpu_that_is_not_there(estimator):
+    with pytest.raises(DeviceError, match="CuPy"):
+        estimator.fit(ROWS, ROWS[:, 0])

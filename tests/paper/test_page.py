@@ -7,7 +7,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from robustream.paper.experiment import Context
+from robustream.paper.experiment import Context, judge
 from robustream.paper.experiments import EXPERIMENTS
 from robustream.paper.markdown import write_markdown
 from robustream.paper.page import render_page
@@ -89,6 +89,12 @@ def test_verdicts_come_from_the_numbers(dirty, verdict):
     fields = {"spread": "even", "method": "plain"}
     results = Results([{**fields, "fraction": 0.0, "error": 0.05}, {**fields, "fraction": 0.1, "error": dirty}])
     assert claim.judge(results).verdict == verdict
+
+
+def test_rows_that_are_missing_give_no_verdict():
+    claim = next(claim for claim in EXPERIMENTS["figure-1c"].claims if claim.says.startswith("Plain breaks down"))
+    results = Results([{"spread": "even", "method": "plain", "fraction": 0.0, "error": 0.05}])
+    assert judge(claim, results).verdict == "cannot be checked"
 
 
 @pytest.mark.parametrize(("largest", "verdict"), [(0.99, "holds"), (1.2, "does not hold")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -67,7 +68,6 @@ class Experiment(NamedTuple):
     pictures: Sequence[Picture]
     tables: Callable[[Results], Sequence[Table]]
     claims: Sequence[Claim]
-    # Rows beside the experiment's own cells that its claims and pictures need are told apart by their fields.
 
     @property
     def command(self) -> str:
@@ -80,4 +80,6 @@ NOTHING = Finding("cannot be checked", "The rows that this needs are not in the 
 
 def judge(claim: Claim, results: Results) -> Finding:
     """Judge a claim by what is stored; rows that are missing make it one that cannot be checked."""
-    return claim.judge(results) if results else NOTHING
+    finding = claim.judge(results) if results else NOTHING
+    # A number of rows that are not there is NaN, which is neither within a limit nor beyond it.
+    return NOTHING if re.search(r"\bnan\b", finding.text) else finding

@@ -63,14 +63,17 @@ def _read(paths: Sequence[str], batch_rows: int) -> Callable[[], Any]:
 
 def _incremental(paths: Sequence[str], batch_rows: int) -> Callable[[], Any]:
     from sklearn.decomposition import IncrementalPCA
+    from threadpoolctl import threadpool_limits
 
     from robustream.sources.tables.tables import Tables
 
     def work() -> None:
         model = IncrementalPCA(COMPONENTS)
-        for batch in Tables(paths).in_batches(batch_rows).batches():
-            if batch.failure is None:
-                model.partial_fit(batch.X)
+        # One thread for BLAS, as in our own workers. With more, it can take ten times as long while others use the cores.
+        with threadpool_limits(1):
+            for batch in Tables(paths).in_batches(batch_rows).batches():
+                if batch.failure is None:
+                    model.partial_fit(batch.X)
 
     return work
 
