@@ -68,7 +68,7 @@ ModelFile = Annotated[Path, typer.Argument(help="A model that `robustream fit` w
 
 Columns = Annotated[list[str] | None, _option("--columns", help="Columns to learn from: a,b,c [all others].")]
 Exclude = Annotated[list[str] | None, _option("--exclude", help="Columns to leave out: a,b,c.")]
-Missing = Annotated[str, _rare_option(help="Rows with missing cells: [skip] or error.")]
+Missing = Annotated[str, _rare_option(help="Rows with missing cells: [skip], error; skip-infinite.")]
 JoinSmallFiles = Annotated[bool, _rare_option("--join-small-files", help="Let files smaller than a batch share one.")]
 Header = Annotated[bool, _rare_option("--header/--no-header", help="Whether CSV files name their columns.")]
 Separator = Annotated[str | None, _rare_option(help="What is between CSV fields [guessed].")]

@@ -13,7 +13,7 @@ from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 from robustream.runs.workers import count_workers
 
-__all__ = ["count_device_workers", "place_learner", "take_device_targets", "take_rows"]
+__all__ = ["count_device_workers", "given_back", "lent_rows", "place_learner", "take_device_targets", "take_rows"]
 
 
 def check_device(device: Any) -> bool:
@@ -55,6 +55,26 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if not all_finite(rows):
         raise InvalidInputError(f"Input X of {name} contains NaN or infinity; drop or fill those rows first.")
     return rows
+
+
+def lent_rows(estimator: Any, X: Any) -> Any:
+    """Check rows for a fitted estimator; those on a GPU come as an array that NumPy's functions take."""
+    rows = take_rows(estimator, X, reset=False)
+    if not is_device_array(X):
+        return rows
+    from robustream.kernels.gpu.lending import lend
+
+    return lend(rows)
+
+
+def given_back(result: Any, X: Any) -> Any:
+    """Give a result where the rows were: a NumPy array, or an array of the library that X is from."""
+    if not is_device_array(X):
+        return np.asarray(result)
+    from robustream.kernels.gpu.device import as_device_array
+    from robustream.kernels.gpu.entry import in_kind
+
+    return in_kind(as_device_array(result), X)
 
 
 def take_device_targets(estimator: Any, X: Any, y: Any, *, reset: bool, minimum: int = 1) -> tuple[Any, Any, bool]:

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from robustream.errors import InvalidInputError
-from robustream.estimators._device import take_device_targets
+from robustream.estimators._device import given_back, lent_rows, take_device_targets
 from robustream.kernels.device_arrays import is_device_array
 from robustream.learners.cutoffs import residual_distances
 from robustream.spaces import Array
@@ -34,8 +34,7 @@ class LinearMixin(RegressorMixin):
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the fitted value for each row: one for each output if there are several."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
+        return given_back(lent_rows(self, X) @ self.coef_.T + self.intercept_, X)
 
     def outlier_scores(self, X: Any, y: Any) -> Array:
         """Give how outlying each row is: |residual| / scale, the largest over the outputs; higher is worse.

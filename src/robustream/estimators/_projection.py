@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from robustream.errors import InvalidInputError
+from robustream.estimators._device import given_back, lent_rows
 from robustream.learners.cutoffs import principal_distances
 from robustream.spaces import Array
 
@@ -34,7 +35,7 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def transform(self, X: Any) -> NDArray[Any]:
         """Give the coordinates of rows along the components, rows x components."""
         check_is_fitted(self)
-        return np.asarray(self._standard(X) @ self.components_.T)
+        return given_back(self._standard(X) @ self.components_.T, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Give the rows that have these coordinates along the components."""
@@ -69,7 +70,7 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if columns > components:
             result = result + outside / noise + (columns - components) * np.log(noise)
         log_units = 2 * np.log(self.column_scale_.astype(np.float64)).sum()
-        return np.asarray(-0.5 * (result + columns * np.log(2 * np.pi) + log_units))
+        return given_back(-0.5 * (result + columns * np.log(2 * np.pi) + log_units), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Give the mean log-likelihood of the rows; `y` is ignored."""
@@ -85,15 +86,14 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         distances = principal_distances(
             self._standard(X), self.components_, self.explained_variance_, float(self.noise_variance_)
         )
-        return np.maximum(distances[0] / self.cutoffs_[0], distances[1] / self.cutoffs_[1])
+        return given_back(np.maximum(distances[0] / self.cutoffs_[0], distances[1] / self.cutoffs_[1]), X)
 
     def is_outlier(self, X: Any) -> NDArray[np.bool_]:
         """Tell which rows lie beyond the cut-off; of ordinary rows about 1% do."""
         return self.outlier_scores(X) > 1
 
-    def _standard(self, X: Any) -> NDArray[Any]:
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return np.asarray((rows - self.mean_) / self.column_scale_)
+    def _standard(self, X: Any) -> Any:
+        return (lent_rows(self, X) - self.mean_) / self.column_scale_
 
     @property
     def _n_features_out(self) -> int:

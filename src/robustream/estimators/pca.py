@@ -187,7 +187,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         spectrum, ratio = self._spectrum(), self.explained_variance_ratio_
         cumulative = np.cumsum(ratio)
         rows = tuple(
-            (f"component {place}", float(variance), float(ratio[place]), float(cumulative[place]))
+            (f"component {place + 1}", float(variance), float(ratio[place]), float(cumulative[place]))
             for place, variance in enumerate(spectrum.explained_variance)
         )
         notes = (f"noise variance {spectrum.noise_variance:.4g}", self._batch_note())

@@ -167,9 +167,7 @@ def _require_quorum(estimator: Any, quorum: float) -> None:
     try:
         require_quorum(estimator._snapshot.stream, quorum)
     except BelowQuorumError as error:
-        raise BelowQuorumError(
-            f"{error}; what arrived is kept in `partial` for a second try", copy(estimator)
-        ) from None
+        raise BelowQuorumError(str(error), copy(estimator)) from None
 
 
 def _choose_engine(engine: Any, plan: Plan, opened: Opened, cut_off: CutOff) -> Any:

@@ -244,7 +244,7 @@ def _require(gathered: Gathered, usable: int, total: int, quorum: float) -> None
     more = f"; and {len(missing) - _NAMED_AT_MOST} more" if len(missing) > _NAMED_AT_MOST else ""
     raise BelowQuorumError(
         f"only {usable} of {total} batches gave a usable estimate, more than {quorum:.0%} are needed; missing are "
-        f"{shown}{more}. What arrived is kept in `partial` for a second try",
+        f"{shown}{more}",
         gathered,
     )
 

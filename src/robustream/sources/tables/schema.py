@@ -122,7 +122,7 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
     if refused:
         holds = " and ".join(dict.fromkeys(describe_kind(kinds[name]) for name in refused))
         raise InvalidInputError(
-            f"Only columns of numbers can be learned from; {some_names(refused, most=20)} hold {holds}. "
+            f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {'holds' if len(refused) == 1 else 'hold'} {holds}. "
             "exclude=[...] (--exclude NAME) leaves columns out."
         )
 
