@@ -121,8 +121,9 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
     refused = [name for name in features if kinds[name] not in NUMERIC]
     if refused:
         holds = " and ".join(dict.fromkeys(describe_kind(kinds[name]) for name in refused))
+        verb = "holds" if len(refused) == 1 else "hold"
         raise InvalidInputError(
-            f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {'holds' if len(refused) == 1 else 'hold'} {holds}. "
+            f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
             "exclude=[...] (--exclude NAME) leaves columns out."
         )
 
