@@ -19,9 +19,11 @@ COMMANDS = [
     ("inspect",),
     ("report",),
     ("demo",),
+    ("reproduce",),
     ("bench",),
     ("bench", "kernels"),
     ("bench", "accuracy"),
+    ("bench", "distributed"),
 ]
 
 

@@ -14,6 +14,7 @@ from robustream.cli.bench import bench
 from robustream.cli.demo import demo
 from robustream.cli.fit import fit
 from robustream.cli.looking import inspect, report
+from robustream.cli.reproduce import reproduce
 
 __all__ = ["main"]
 
@@ -53,4 +54,5 @@ main.command(epilog="Example: robustream transform model.safetensors new/ --out 
 main.command(epilog="Example: robustream inspect model.safetensors")(inspect)
 main.command(epilog="Example: robustream report model.safetensors --out report.html")(report)
 main.command(epilog="Example: robustream demo --batches 50 --bad 0.3 --json result.json")(demo)
+main.command(epilog="Example: robustream reproduce all --quick --out results/")(reproduce)
 main.add_typer(bench, name="bench")

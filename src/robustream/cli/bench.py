@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robustream.cli.bench_stream import stream
 from robustream.cli.measuring import Out, Strict, make_folder, measure_and_show
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ def distributed(
 
     make_folder(out)
     measure_and_show("distributed", distributed_steps(quick=quick), get_threads(), out, quick=quick, strict=strict)
+
+
+bench.command(epilog="Example: robustream bench stream --quick --out results")(stream)
 
 
 class Problem(StrEnum):

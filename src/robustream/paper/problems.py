@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class Moments(NamedTuple):
         return Moments(self.products + other.products, self.rows + other.rows)
 
 
-class Problem:
+class Problem(ABC):
     """One simulated problem with its seed; the batches of all streams of a repetition come from here."""
 
     name: str
@@ -80,24 +81,25 @@ class Problem:
         rows = batch.X[chosen] if batch.y is None else np.column_stack([batch.X[chosen], batch.y[chosen]])
         return Moments((rows.T @ rows).astype(np.float64), len(rows))
 
+    @abstractmethod
     def _simulated(self, level: float) -> Any:
-        raise NotImplementedError
+        """Give the source with that share of the paper's outliers in every batch."""
 
+    @abstractmethod
     def learner(self, recipe: Recipe) -> Learner:
         """Give the learner: the paper's problem has no intercept; the default learner is left at its defaults."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plain(self, moments: Moments) -> Array:
         """Give the plain method's answer from the moments of all rows it is given."""
-        raise NotImplementedError
 
+    @abstractmethod
     def error(self, answer: Array) -> float:
         """Give the relative distance of an answer from the truth."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
         """Read the answer off an aggregate."""
-        raise NotImplementedError
 
 
 class PrincipalComponents(Problem):

@@ -78,3 +78,17 @@ def test_estimators_agree_with_those_on_the_host(cupy, learner, place):
     here = rs.OutlierRobustRegressor(**options).fit(X, y)
     there = rs.OutlierRobustRegressor(**options, **more).fit(rows, targets)
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-3)
+
+
+def test_answers_come_back_where_the_rows_are(cupy):
+    rng = np.random.default_rng(6)
+    X = (rng.normal(size=(30_000, 6)) * [5, 3, 1, 1, 1, 1]).astype(np.float32)
+    y = X[:, 0] - X[:, 1]
+    rows = cupy.asarray(X)
+    pca = rs.OutlierRobustPCA(2, learner="classical", batch_size=10_000).fit(rows)
+    line = rs.OutlierRobustRegressor(learner="classical", batch_size=10_000).fit(rows, cupy.asarray(y))
+    for answer in (pca.transform, pca.outlier_scores, pca.score_samples, line.predict):
+        for count in (50, 30_000):
+            there = answer(rows[:count])
+            assert isinstance(there, cupy.ndarray)
+            np.testing.assert_allclose(there.get(), answer(X[:count]), rtol=1e-3, atol=1e-3)

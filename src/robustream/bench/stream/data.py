@@ -37,7 +37,8 @@ def kind_of_file(place: int) -> str:
 def make_files(folder: Path, rows: int, columns: int, seed: int = 0) -> list[Path]:
     """Write the files into a folder, in pieces, and give their paths.
 
-    Files that are there already are taken as they are. They are written one after the other under another name, so that one that was interrupted is not taken for whole.
+    Files that are there already are taken as they are. Each is written under another name first, so that one that was
+    interrupted is not taken for whole.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{rows}x{columns}-{place:03d}.parquet" for place in range(FILES)]

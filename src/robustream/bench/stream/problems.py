@@ -49,21 +49,26 @@ class Regression(Problem):
 
     @property
     def title(self) -> str:  # type: ignore[override]
+        """Name the law."""
         return f"regression with {self.columns} column{'s' if self.columns > 1 else ''}"
 
     def batches(self, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield pairs (X, y)."""
         coef, rng = self._truth(seed), np.random.default_rng([seed, 1])
         while True:
             X = rng.standard_normal((self.rows, self.columns))
             yield X, X @ coef + 1 + self.noise * rng.standard_normal(self.rows)
 
     def estimator(self, learner: str) -> OutlierRobustRegressor:
+        """Give a regression with that learner."""
         return OutlierRobustRegressor(learner=learner)
 
     def error_of(self, seed: int, model: Any) -> float:
+        """Give the error of the coefficients; their length is 1."""
         return float(np.linalg.norm(model.coef_ - self._truth(seed)))
 
     def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
+        """Give the errors of least squares."""
         coef, errors = self._truth(seed), []
         gram, cross = np.zeros((self.columns + 1,) * 2), np.zeros(self.columns + 1)
         for X, y in islice(self.batches(seed), most):
@@ -87,9 +92,11 @@ class Components(Problem):
 
     @property
     def title(self) -> str:  # type: ignore[override]
+        """Name the law."""
         return f"{len(self.variances)} principal components of {self.columns} columns"
 
     def batches(self, seed: int) -> Iterator[NDArray[Any]]:
+        """Yield rows."""
         directions = self._truth(seed) * np.sqrt(np.array(self.variances) - 1)
         rng = np.random.default_rng([seed, 1])
         while True:
@@ -97,12 +104,15 @@ class Components(Problem):
             yield rng.standard_normal((self.rows, self.columns)) + scores @ directions.T
 
     def estimator(self, learner: str) -> OutlierRobustPCA:
+        """Give principal components with that learner."""
         return OutlierRobustPCA(len(self.variances), learner=learner)
 
     def error_of(self, seed: int, model: Any) -> float:
+        """Give the distance of the subspaces."""
         return self._distance(seed, model.components_.T)
 
     def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
+        """Give the errors of the leading eigenvectors of the covariance."""
         errors = []
         gram, total, seen = np.zeros((self.columns,) * 2), np.zeros(self.columns), 0
         for X in islice(self.batches(seed), most):

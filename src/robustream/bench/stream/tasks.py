@@ -69,7 +69,7 @@ def _incremental(paths: Sequence[str], batch_rows: int) -> Callable[[], Any]:
 
     def work() -> None:
         model = IncrementalPCA(COMPONENTS)
-        # One thread for BLAS, as in our own workers. With more, it can take ten times as long while others use the cores.
+        # One thread for BLAS, as in our own workers: several take many times as long where others use the cores.
         with threadpool_limits(1):
             for batch in Tables(paths).in_batches(batch_rows).batches():
                 if batch.failure is None:
