@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 main = typer.Typer(
     help="Robust PCA and linear regression over streams in which whole batches may be garbage.",
-    epilog="Example: robustream fit pca 'data/*.parquet' --components 5 --out model.safetensors --report report.html",
+    epilog="Example: robustream fit pca 'data/*.parquet' -k 5 --out model.safetensors",
     no_args_is_help=True,
     # A traceback with the values of all variables would print whole arrays.
     pretty_exceptions_show_locals=False,

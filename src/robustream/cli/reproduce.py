@@ -30,12 +30,10 @@ def reproduce(
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for results and pages.", file_okay=False)] = Path("results"),
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the size, in about three minutes.")] = False,
-    size: Annotated[str, typer.Option(help="full, quick or tiny; --quick is short for quick.")] = "full",
+    size: Annotated[str, typer.Option(help="full, quick or tiny.")] = "full",
     jobs: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all data; the same seed gives the same numbers.")] = 0,
-    data: Annotated[
-        Path | None, typer.Option(help="A folder of data sets that do not come along, such as cifar10n_cnn.")
-    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all data.")] = 0,
+    data: Annotated[Path | None, typer.Option(help="Further data sets, such as cifar10n_cnn.")] = None,
     draw_only: Annotated[bool, typer.Option("--draw-only", help="Draw what is stored and run nothing.")] = False,
 ) -> None:
     """Run the paper's experiments and write a page that says which of its claims hold.
