@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 from robustream.batch import Batch
 from robustream.engines import DaskEngine, Engine, LocalEngine
 from robustream.errors import InvalidInputError
@@ -49,7 +51,9 @@ def drive_elsewhere(
         )
     space = plan.learner.space(moment.stream.columns, moment.stream.outputs)
     work = Gathering(plan, space, _remaining(partitions, moment.stream.next_index), engine, *cut_off, examine=True)
-    moment = drive(model, plan, moment, work.examined(), watch)
+    # One thread for BLAS, as in the workers, which need the cores; and then the bits do not depend on their number.
+    with threadpool_limits(1):
+        moment = drive(model, plan, moment, work.examined(), watch)
     if moment.ended is None:
         moment = moment._replace(stream=fold_missing(moment.stream, work.report))
     return moment, work.report

@@ -158,7 +158,9 @@ def fit(
         estimator.node_report_ = nodes
         _require_quorum(estimator, quorum)
         shown = _shown_settings(reading, tolerance, batches)
-        estimator.fit_notes_ = make_notes(estimator, moment, opened.targets, shown)
+        # Several threads for BLAS would wait for each other longer than the work takes.
+        with threadpool_limits(1):
+            estimator.fit_notes_ = make_notes(estimator, moment, opened.targets, shown)
     return estimator
 
 
