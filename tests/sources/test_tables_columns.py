@@ -45,7 +45,7 @@ def test_columns_are_taken_in_the_order_that_is_asked_for(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "'id' hold text.*exclude="),
+        ({}, "'id' holds text.*exclude="),
         ({"target": "price", "exclude": "id"}, "no file has a column 'price'. The columns are 'a', 'b', 'y', 'id'"),
         ({"target": "Y", "exclude": "i"}, "no file has a column 'Y'"),
         ({"exclude": "idd"}, "no file has a column 'idd'. Did you mean 'id'"),
@@ -113,7 +113,7 @@ def test_dates_are_refused_by_name(tmp_path):
     with pytest.raises(InvalidInputError, match="'day', 'at' hold dates or times"):
         Tables(tmp_path / "a.parquet")
     (tmp_path / "b.csv").write_text("a,day\n1,2024-01-01\n")
-    with pytest.raises(InvalidInputError, match="'day' hold dates or times"):
+    with pytest.raises(InvalidInputError, match="'day' holds dates or times"):
         Tables(tmp_path / "b.csv")
 
 
