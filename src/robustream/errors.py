@@ -7,9 +7,9 @@ from sklearn.exceptions import NotFittedError
 __all__ = [
     "BelowQuorumError",
     "CheckpointError",
-    "EngineError",
     "DamagedFileError",
     "DeviceError",
+    "EngineError",
     "FailedBatchError",
     "InvalidInputError",
     "NewerFormatError",
