@@ -138,6 +138,7 @@ def test_components_of_csv_files_and_standard_input(tmp_path):
         ("fit pca broken -o m.safetensors", ExitCode.BAD_INPUT, "None of the"),
         ("fit pca half --exclude id -o m.safetensors", ExitCode.BELOW_QUORUM, "usable"),
         ("fit pca data --exclude id --components many -o m.safetensors", 2, "components"),
+        ("fit pca data --exclude id -o data/0.parquet", ExitCode.BAD_INPUT, "files to read"),
         ("inspect data/notes.txt", ExitCode.BAD_FILE, "notes.txt"),
         ("score missing.safetensors data -o s.parquet", ExitCode.BAD_INPUT, "missing.safetensors"),
     ],

@@ -152,3 +152,14 @@ def test_rotr_with_many_sign_targets():
     model = rs.TrimmedRegressor(trim=0.2).fit(rows, targets)
     assert model.coef_.shape == (6, 4)
     assert np.mean(np.sign(model.predict(rows)) == targets) > 0.85
+
+
+@pytest.mark.parametrize("value", [1.0, 7.0, 0.1, -1e6, 1e-6])
+@pytest.mark.parametrize("batch_size", ["auto", 20_000])
+def test_a_column_that_never_changes_gets_no_coefficient(value, batch_size):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=(20_000, 3)), np.full(20_000, value)])
+    model = rs.OutlierRobustRegressor(batch_size=batch_size).fit(rows, rows[:, 0] + 5 + rng.normal(size=20_000))
+    assert model.coef_[3] == 0
+    # Ten standard errors of a mean of 20,000.
+    assert abs(model.intercept_ - 5) < 0.07

@@ -179,3 +179,20 @@ def test_the_worst_rows_are_named(tmp_path):
     assert "4.parquet" in label
     assert row == 123
     assert score > 5
+
+
+def test_notes_are_kept_with_the_model(folder, tmp_path):
+    model = rs.fit(rs.OutlierRobustPCA(1), folder)
+    rs.save(model, tmp_path / "model.safetensors")
+    assert str(rs.load(tmp_path / "model.safetensors").fit_notes_) == str(model.fit_notes_)
+
+
+def test_what_is_wrong_with_all_items_is_said():
+    with pytest.raises(InvalidInputError, match="rows x columns"):
+        rs.fit(rs.OutlierRobustPCA(1), (row for row in np.zeros((5, 3))))
+
+
+def test_files_without_rows(tmp_path):
+    (tmp_path / "empty.csv").write_text("a,b,c\n")
+    with pytest.raises(InvalidInputError, match="no rows"):
+        rs.fit(rs.OutlierRobustPCA(1), tmp_path, columns=["a", "b"])

@@ -101,7 +101,9 @@ class Filtered(Keeping):
         # One assignment of a pair: threads that share the object may repeat work, but never mix states up.
         last = self._last
         if last is None or last[0] is not state:
-            last = (state, _work_out(state))
+            # Copies and other degenerate samples divide by spreads of zero; what comes of it is judged, not shown.
+            with np.errstate(all="ignore"):
+                last = (state, _work_out(state))
             self._last = last
         return last[1]
 

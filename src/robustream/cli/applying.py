@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from robustream.cli import options
-from robustream.cli.exits import ExitCode, errors_as_exits, fail
+from robustream.cli.exits import ExitCode, errors_as_exits, fail, refuse_overwriting
 
 __all__ = ["predict", "score", "transform"]
 
@@ -75,6 +75,7 @@ def _apply(
         from robustream.applying import apply_to_files
 
         console = Console(stderr=True, highlight=False)
+        refuse_overwriting(sources, out)
         outcome = apply_to_files(
             what,
             path,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 import typer
 
-__all__ = ["ExitCode", "errors_as_exits", "fail"]
+__all__ = ["ExitCode", "errors_as_exits", "fail", "refuse_overwriting"]
 
 
 class ExitCode(IntEnum):
@@ -28,6 +29,17 @@ def fail(message: str, code: ExitCode) -> typer.Exit:
     """Print a message on standard error and give the exit to raise."""
     typer.secho(f"Error: {message}", err=True, fg=typer.colors.RED)
     return typer.Exit(int(code))
+
+
+def refuse_overwriting(sources: Sequence[str], *outputs: Path | None) -> None:
+    """Raise if a result would be written over one of the files that are read."""
+    from robustream.errors import InvalidInputError
+    from robustream.sources.tables.finding import find_files
+
+    read = set() if list(sources) == ["-"] else {Path(path).resolve() for path in find_files(sources)}
+    for output in outputs:
+        if output is not None and output.resolve() in read:
+            raise InvalidInputError(f"{output} is one of the files to read: write the result elsewhere")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from robustream.cli import options
-from robustream.cli.exits import ExitCode, errors_as_exits, fail
+from robustream.cli.exits import ExitCode, errors_as_exits, fail, refuse_overwriting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -205,6 +205,7 @@ def _fit(
         if path is not None and not path.absolute().parent.is_dir():
             raise fail(f"the folder of {path} does not exist", ExitCode.CANNOT_WRITE)
     with errors_as_exits(), ExitStack() as stack:
+        refuse_overwriting(sources, out, report, options["checkpoint"])
         _fit_and_tell(make, sources, out, report, quiet, {**options, **where.open(stack)})
 
 
@@ -234,6 +235,9 @@ def _fit_and_tell(
             console.print(table)
         if model.node_report_ is not None:
             console.print(nodes_table(model))
+    if not quiet and model.fit_notes_["ended"]:
+        total = model.fit_notes_["settings"]["batches in the source"]
+        console.print(f"Stopped after {model.n_batches_seen_} of {total} batches: {model.fit_notes_['ended']}.")
     _say_what_was_written(console, out, report, quiet)
     _say_whom_not_to_trust(errors, model)
 

@@ -65,6 +65,7 @@ class StreamingMixin:
 
     def _fit_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
         """Learn from all rows at once, cut in their order, and leave nothing waiting."""
+        self.__dict__.pop("fit_notes_", None)  # what another run noted
         plan = self._plan_for(layout)
         required = plan.learner.required_rows(X.shape[1])
         if len(X) < required:

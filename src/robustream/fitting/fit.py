@@ -83,8 +83,8 @@ def fit(
         Whether a batch that cannot be used is counted, with the reason, or ends the run with FailedBatchError.
     engine : None, "local", "dask" or Engine, default=None
         Where batches are worked on: in this process (None), in processes of this machine ("local", and for large tables
-        whenever the estimator's `n_jobs` asks for more than two workers), on a Dask cluster of this machine ("dask"), or
-        on an engine such as `robustream.engines.DaskEngine("tcp://host:8786")`. The result has the same bits.
+        whenever `n_jobs` of the estimator asks for more than two), on a Dask cluster of this machine ("dask"), or on
+        an engine such as `robustream.engines.DaskEngine("tcp://host:8786")`. The result has the same bits.
     enough, deadline : float, default=None
         On an engine, give up stragglers after this share of the partitions, or after so many seconds. What they held
         is listed as late, and `fold_in_late` takes it in afterwards.

@@ -126,6 +126,8 @@ def _open_files(estimator: Any, paths: Any, reading: Reading) -> Opened:
     table: Tables | PipedTable = (
         PipedTable(**options) if piped else Tables(paths, join_small_files=reading.join_small_files, **options)
     )
+    if table.rows == 0:
+        raise InvalidInputError("the files have columns, but no rows")
     layout = layout_for(estimator, len(table.feature_names), len(table.target_names), reading, None)
     width = len(table.feature_names) + len(table.target_names)
     names = np.array(table.feature_names, dtype=object)
@@ -206,8 +208,9 @@ def _peek(source: Source) -> tuple[Any, Source]:
     from robustream.sources.peeked import peek
 
     first, whole = peek(source)
-    if first is None:
-        raise InvalidInputError("the source has no usable batch")
+    if first is None or first.failure is not None:
+        reason = "" if first is None else f": {first.label}: {first.failure}"
+        raise InvalidInputError(f"the source has no usable batch{reason}")
     return first, whole
 
 

@@ -59,9 +59,10 @@ def save(model: Any, path: str | os.PathLike[str], *, extra: Tree = None) -> Non
     path : path
         By custom it ends with `.safetensors`.
     extra : nested dicts, lists, numbers, text and arrays, default=None
-        Anything to keep with the model; `load_with_extra` gives it back.
+        Anything to keep with the model; `load_with_extra` gives it back. By default what `robustream.fit` noted.
     """
-    container.write(path, _tree_of(model, extra), KIND)
+    notes = getattr(model, "fit_notes_", None) if extra is None else extra
+    container.write(path, _tree_of(model, notes), KIND)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -77,7 +78,10 @@ def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, Tree]:
     """Read a model from a file, and what was kept with it."""
     tree = container.read(path, KIND)
     with container.naming(path):
-        return model_from_tree(tree), tree.get("extra")
+        model, extra = model_from_tree(tree), tree.get("extra")
+    if isinstance(extra, dict):
+        model.fit_notes_ = extra
+    return model, extra
 
 
 def model_from_tree(tree: Tree) -> Any:

@@ -12,14 +12,14 @@ __all__ = ["peek"]
 
 
 def peek(source: Source) -> tuple[Batch | None, Source]:
-    """Give the first usable batch, if there is one, and a source that yields it again."""
+    """Give the first usable batch, or if there is none the first batch, and a source that yields it again."""
     batches = iter(source.batches())
     seen: list[Batch] = []
     for batch in batches:
         seen.append(batch)
         if batch.failure is None:
             return batch, _Peeked(source, seen, batches)
-    return None, source
+    return seen[0] if seen else None, source
 
 
 class _Peeked(Source):

@@ -8,13 +8,25 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.product import Part, ProductSpace
 
-__all__ = ["LinearModels", "LinearPoint", "LinearSolution", "invert_moments", "solve_moments"]
+__all__ = [
+    "LinearModels",
+    "LinearPoint",
+    "LinearSolution",
+    "invert_moments",
+    "solve_moments",
+    "varying",
+    "without_constants",
+]
+
+# Units in the last place of a centre, within which a column that never changes seems to.
+_DIGITS = 16
 
 
 _CHUNK = 4_000_000  # numbers worked on at a time (32 MB)
@@ -95,7 +107,7 @@ class LinearModels(ProductSpace):
         linear = LinearPoint(*point)  # type: ignore[arg-type]
         if part != 0 or linear.moments is None:
             return None
-        spread = np.diag(linear.moments)[: self.columns] > 0
+        spread = varying(linear.moments, linear.x_center)
         return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
 
     def weigher(self, part: int, points: Sequence[Point]) -> Callable[[Array], Array] | None:
@@ -115,7 +127,8 @@ class LinearModels(ProductSpace):
         assert level is not None
         assert log_scale is not None
         if averaged and moments is not None and center is not None:
-            coef = solve_moments(moments, self.columns, self.alpha).astype(coef.dtype)
+            moved = without_constants(moments, center[: self.columns])
+            coef = solve_moments(moved, self.columns, self.alpha).astype(coef.dtype)
             level = center[self.columns :] - coef @ center[: self.columns]
         cutoff = None if log_cutoff is None else float(np.exp(log_cutoff))
         return LinearSolution(coef, level, np.exp(log_scale), variance, cutoff)
@@ -146,6 +159,22 @@ def _triangles(moments: Array, rounding: float) -> Array:
         return np.asarray(np.linalg.cholesky(moments))
     except np.linalg.LinAlgError:
         return np.asarray(np.sqrt(diagonal)[:, :, None] * np.eye(diagonal.shape[1]))
+
+
+def varying(moments: Array, center: Array) -> NDArray[np.bool_]:
+    """Tell which columns vary by more than the rounding of their centres."""
+    rounding = _DIGITS * np.finfo(moments.dtype).eps * np.abs(center)
+    return np.asarray(np.diag(moments)[: len(center)] > np.square(rounding))
+
+
+def without_constants(moments: Array, center: Array) -> Array:
+    """Give moments in which a column that never changes has none: its coefficient is then 0, as in scikit-learn."""
+    constant = np.flatnonzero(~varying(moments, center))
+    if not len(constant):
+        return moments
+    cleared = moments.copy()
+    cleared[constant], cleared[:, constant] = 0, 0
+    return cleared
 
 
 def invert_moments(moments: Array, columns: int, alpha: float) -> Array:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.linear import LinearSolution, invert_moments
+from robustream.spaces.linear import LinearSolution, invert_moments, without_constants
 from robustream.spaces.product import Part, ProductSpace
 
 __all__ = ["MomentModels", "MomentPoint"]
@@ -65,6 +65,7 @@ class MomentModels(ProductSpace):
         covariance, center = settled[0], settled[1]
         assert covariance is not None
         assert center is not None
+        covariance = without_constants(covariance, center[: self.columns])
         bread, cross = invert_moments(covariance, self.columns, self.alpha), covariance[: self.columns, self.columns :]
         coef = (bread @ cross).T
         level = center[self.columns :] - coef @ center[: self.columns]
