@@ -25,6 +25,7 @@ from robustream.estimators import OutlierRobust, OutlierRobustRegressor, Trimmed
 from robustream.persistence import load_with_extra
 from robustream.sources.reading_ahead import read_ahead
 from robustream.sources.tables import open_tables
+from robustream.sources.tables.whole_frames import frame_of_rows
 
 __all__ = ["Applied", "apply_to_files"]
 
@@ -131,10 +132,10 @@ def _answers(
     if not len(X):
         # One made-up row tells which columns there are; its values are thrown away.
         made_up = np.zeros((1, batch.X.shape[1]), batch.X.dtype)
-        found = work(_named(made_up, names), None if batch.y is None else np.zeros_like(batch.y[:1]))
+        found = work(frame_of_rows(made_up, names), None if batch.y is None else np.zeros_like(batch.y[:1]))
         found = {name: values[:0] for name, values in found.items()}
     else:
-        found = work(_named(X, names), y)
+        found = work(frame_of_rows(X, names), y)
     if complete.all():
         return found, complete
     return {name: _spread(values, complete) for name, values in found.items()}, complete
@@ -147,10 +148,6 @@ def _spread(values: NDArray[Any], complete: NDArray[np.bool_]) -> NDArray[Any]:
         spread = np.full(len(complete), None, dtype=object)
     spread[complete] = values
     return spread
-
-
-def _named(X: NDArray[Any], names: NDArray[Any] | None) -> Any:
-    return X if names is None else pa.table(dict(zip(names, X.T, strict=True)))
 
 
 def _numbered(name: str, values: NDArray[Any]) -> Columns:

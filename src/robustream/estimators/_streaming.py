@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from robustream.spaces import Array
 __all__ = ["Snapshot", "StreamingMixin", "check_half_life", "check_seed", "unchanged_on_error"]
 
 
-class StreamingMixin:
+class StreamingMixin(ABC):
     """Fitted attributes that any run has; the estimator keeps its run in `_snapshot`.
 
     The parameters and the layout determine the plan, and the plan and the stream are the run: that is all a model file
@@ -34,9 +35,9 @@ class StreamingMixin:
     _snapshot: Snapshot
     _layout: Layout
 
+    @abstractmethod
     def _plan_for(self, layout: Layout) -> Plan:
         """Give the plan of a run over a table of that shape, or say which parameter is wrong."""
-        raise NotImplementedError
 
     def _begin(self, layout: Layout, names: NDArray[Any] | None = None, plan: Plan | None = None) -> None:
         """Start a run that whoever calls will drive batch by batch; `names` are those of the columns."""

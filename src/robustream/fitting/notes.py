@@ -36,11 +36,13 @@ def _worst_rows(model: Any, moment: Moment) -> list[Tree]:
     rows = [row for row in moment.history.outlying if row.index in believed]
     if not rows or isinstance(model, OutlierRobust):
         return []
-    X = np.stack([row.x for row in rows])
+    from robustream.sources.tables.whole_frames import frame_of_rows  # pyarrow comes with the first files
+
+    X = frame_of_rows(np.stack([row.x for row in rows]), getattr(model, "feature_names_in_", None))
     if isinstance(model, OutlierRobustPCA):
-        scores = model.outlier_scores(_named(model, X))
+        scores = model.outlier_scores(X)
     else:
-        scores = model.outlier_scores(_named(model, X), np.stack([row.y for row in rows if row.y is not None]))
+        scores = model.outlier_scores(X, np.stack([row.y for row in rows if row.y is not None]))
     order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
     return [[rows[place].label, _row_in_file(rows[place]), float(scores[place])] for place in order]
 
@@ -49,13 +51,3 @@ def _row_in_file(row: OutlyingRow) -> int:
     """Give the number of a row in its file if the label says where the batch begins, else in its batch."""
     first = row.label.rpartition("#")[2].partition("-")[0]
     return row.row + (int(first) if first.isdigit() else 0)
-
-
-def _named(model: Any, X: Any) -> Any:
-    """Give rows the names that the model was fitted with, for it warns where they have none."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return X
-    import pyarrow as pa
-
-    return pa.table(dict(zip(names, X.T, strict=True)))

@@ -110,21 +110,18 @@ def _check_estimator(estimator: Any) -> None:
 
 
 def _open_files(estimator: Any, paths: Any, reading: Reading) -> Opened:
-    from robustream.sources.tables import PipedTable, Tables
+    from robustream.sources.tables import open_tables
 
-    target = target_names(estimator, reading.target)
-    options: dict[str, Any] = {
-        "target": target,
-        "columns": reading.columns,
-        "exclude": reading.exclude,
-        "missing": reading.missing,
-        "header": reading.header,
-        "separator": reading.separator,
-        "text_target": classifies(estimator),
-    }
-    piped = paths == "-" or (isinstance(paths, (list, tuple)) and list(paths) == ["-"])
-    table: Tables | PipedTable = (
-        PipedTable(**options) if piped else Tables(paths, join_small_files=reading.join_small_files, **options)
+    table = open_tables(
+        paths,
+        target=target_names(estimator, reading.target),
+        columns=reading.columns,
+        exclude=reading.exclude,
+        missing=reading.missing,
+        join_small_files=reading.join_small_files,
+        header=reading.header,
+        separator=reading.separator,
+        text_target=classifies(estimator),
     )
     if table.rows == 0:
         raise InvalidInputError("the files have columns, but no rows")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from robustream.sources.tables.base import Outcome, Pieces, TableFile
+from robustream.sources.tables.base import Outcome, Pieces
 from robustream.sources.tables.conversion import Selection, rows_of_table
 from robustream.sources.tables.described import ArrowColumns
-from robustream.sources.tables.groups import GroupedPieces, regroup
+from robustream.sources.tables.groups import GroupedFile, GroupedPieces, regroup
 from robustream.sources.tables.kinds import NUMERIC, kind_of
 from robustream.sources.tables.reasons import UnusableError, some_names
 
@@ -20,19 +20,8 @@ _STREAM = b"\xff\xff\xff\xff"
 
 
 @dataclass(frozen=True)
-class ArrowFile(TableFile):
+class ArrowFile(GroupedFile):
     """An Arrow file as its footer describes it."""
-
-    path: str
-    size: int
-    columns: Mapping[str, str]
-    doubled: frozenset[str]
-    groups: tuple[int, ...]
-    certain: bool = True
-
-    @property
-    def rows(self) -> int:
-        return sum(self.groups)
 
     def pieces(self, rows_per_batch: int) -> Pieces:
         return ArrowPieces(self.path, self.groups, rows_per_batch)

@@ -18,7 +18,7 @@ from robustream.sources.tables.reasons import UnusableError, explain
 from robustream.sources.tables.schema import choose_columns, why_unfit
 from robustream.sources.tables.screening import MISSING, batch_of_rows
 
-__all__ = ["FrameReader"]
+__all__ = ["FrameReader", "as_table"]
 
 
 class FrameReader:
@@ -36,7 +36,7 @@ class FrameReader:
             return item._replace(index=index)
         label = f"item {index}"
         try:
-            table = _as_table(item)
+            table = as_table(item)
             rows, selection = self._from_arrays(item) if table is None else self._from_table(table)
         except InvalidInputError:
             raise
@@ -73,7 +73,8 @@ class FrameReader:
         return (X, y), selection
 
 
-def _as_table(item: Any) -> pa.Table | None:
+def as_table(item: Any) -> pa.Table | None:
+    """Give a data frame of whatever library as an Arrow table; None if it is none."""
     if isinstance(item, pa.Table):
         return item
     if isinstance(item, pa.RecordBatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -11,9 +11,25 @@ from itertools import accumulate
 import pyarrow as pa
 
 from robustream.sources.arrays import batch_count
-from robustream.sources.tables.base import Pieces
+from robustream.sources.tables.base import Pieces, TableFile
 
-__all__ = ["GroupedPieces", "regroup"]
+__all__ = ["GroupedFile", "GroupedPieces", "regroup"]
+
+
+@dataclass(frozen=True)
+class GroupedFile(TableFile):
+    """A file whose footer tells its columns and the rows of each of its groups."""
+
+    path: str
+    size: int
+    columns: Mapping[str, str]
+    doubled: frozenset[str]
+    groups: tuple[int, ...]
+    certain: bool = True
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
 
 import pyarrow.parquet as pq
 
-from robustream.sources.tables.base import Outcome, Pieces, TableFile
+from robustream.sources.tables.base import Outcome, Pieces
 from robustream.sources.tables.conversion import Selection, rows_of_table
 from robustream.sources.tables.described import ArrowColumns
-from robustream.sources.tables.groups import GroupedPieces, regroup
+from robustream.sources.tables.groups import GroupedFile, GroupedPieces, regroup
 from robustream.sources.tables.reasons import UnusableError, some_names
 
 __all__ = ["ParquetFile", "ParquetPieces", "look_at_parquet"]
@@ -28,19 +28,8 @@ _one_at_a_time = Lock()
 
 
 @dataclass(frozen=True)
-class ParquetFile(TableFile):
+class ParquetFile(GroupedFile):
     """A Parquet file as its footer describes it."""
-
-    path: str
-    size: int
-    columns: Mapping[str, str]
-    doubled: frozenset[str]
-    groups: tuple[int, ...]
-    certain: bool = True
-
-    @property
-    def rows(self) -> int:
-        return sum(self.groups)
 
     def pieces(self, rows_per_batch: int) -> Pieces:
         return ParquetPieces(self.path, self.groups, rows_per_batch)

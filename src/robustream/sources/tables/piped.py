@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import numpy as np
 import pyarrow as pa
 
 from robustream.batch import Batch
@@ -24,13 +23,14 @@ from robustream.sources.tables.pipes import Pipe, lines_in_groups
 from robustream.sources.tables.reasons import UnusableError, explain
 from robustream.sources.tables.schema import choose_columns
 from robustream.sources.tables.screening import MISSING, batch_of_rows
+from robustream.sources.tables.selected import Selected
 
 __all__ = ["PipedSource", "PipedTable"]
 
 _NAME = "standard input"
 
 
-class PipedTable:
+class PipedTable(Selected):
     """A table from a stream of bytes: an Arrow stream, or CSV, either of them plain or compressed by gzip or zstd.
 
     It has the attributes of `Tables`, as far as they can be known, and can be read once.
@@ -68,21 +68,6 @@ class PipedTable:
         self._selection = choose_columns(
             [described], target=target, columns=columns, exclude=exclude, missing=missing, text_target=text_target
         )
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of X."""
-        return self._selection.features
-
-    @property
-    def target_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of y."""
-        return self._selection.targets
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Give the type of X: float32 if all columns are float16 or float32, else float64."""
-        return self._selection.dtype
 
     @property
     def rows(self) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from robustream.errors import InvalidInputError
 from robustream.sources.checking import check_choice, check_count
@@ -16,12 +13,13 @@ from robustream.sources.tables.looking import Unusable, look_at_all
 from robustream.sources.tables.reasons import explain
 from robustream.sources.tables.schema import choose_columns, why_unfit
 from robustream.sources.tables.screening import MISSING
+from robustream.sources.tables.selected import Selected
 from robustream.sources.tables.source import TableSource
 
 __all__ = ["Tables"]
 
 
-class Tables:
+class Tables(Selected):
     """Files of rows, looked at but not read: Parquet, Arrow, Feather, CSV (plain or compressed) and NumPy files.
 
     The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
@@ -89,21 +87,6 @@ class Tables:
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, Unusable) for file in self._files):
             raise InvalidInputError(_nothing_readable(self._files))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of X."""
-        return self._selection.features
-
-    @property
-    def target_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of y."""
-        return self._selection.targets
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Give the type of X: float32 if all columns are float16 or float32, else float64."""
-        return self._selection.dtype
 
     @property
     def rows(self) -> int:

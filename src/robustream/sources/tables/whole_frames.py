@@ -1,19 +1,20 @@
-"""A data frame in memory as arrays, by the rules that hold for files."""
+"""A data frame in memory as arrays, by the rules that hold for files, and the way back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError
 from robustream.sources.tables.conversion import Selection, rows_of_table
 from robustream.sources.tables.described import ArrowColumns
-from robustream.sources.tables.frames import _as_table
+from robustream.sources.tables.frames import as_table
 from robustream.sources.tables.schema import choose_columns
 
-__all__ = ["arrays_of_frame"]
+__all__ = ["arrays_of_frame", "frame_of_rows"]
 
 
 def arrays_of_frame(
@@ -25,7 +26,7 @@ def arrays_of_frame(
     text_target: bool,
 ) -> tuple[NDArray[Any], NDArray[Any] | None, Selection]:
     """Give X and y of a pandas, Polars or Arrow table, missing cells as NaN, and which columns they are."""
-    table = _as_table(frame)
+    table = as_table(frame)
     if table is None or not table.num_rows:
         raise InvalidInputError(f"a data frame with rows is needed; a {type(frame).__name__} without any came")
     selection = choose_columns(
@@ -37,3 +38,8 @@ def arrays_of_frame(
         text_target=text_target,
     )
     return *rows_of_table(table, selection), selection
+
+
+def frame_of_rows(X: NDArray[Any], names: NDArray[Any] | None) -> Any:
+    """Give rows the names that a model was fitted with, for it warns where they have none."""
+    return X if names is None else pa.table(dict(zip(names, X.T, strict=True)))
