@@ -6,14 +6,13 @@ estimate again and again. Counted fully, 40% of such copies would have the error
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
 from robustream.aggregators.core import Places
 from robustream.batch import Estimate
-from robustream.spaces import Array
+from robustream.spaces import Array, Point
 
 __all__ = ["count_copies_once"]
 
@@ -43,17 +42,35 @@ def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
 
 def _groups(estimates: Sequence[Estimate]) -> list[Places]:
     """Give the places of estimates that occur at least twice, an array for each."""
-    alike: dict[Hashable, list[int]] = defaultdict(list)
-    for place, estimate in enumerate(estimates):
-        # The first number of each part tells nearly all apart; only the others are compared as a whole.
-        alike[tuple(part.item(0) for part in estimate.point or () if part is not None and part.size)].append(place)
-    groups: list[Places] = []
-    for candidates in alike.values():
-        if len(candidates) == 1:
-            continue
-        same: dict[Hashable, list[int]] = defaultdict(list)
-        for place in candidates:
-            point = estimates[place].point or ()
-            same[tuple(None if part is None else part.tobytes() for part in point)].append(place)
-        groups += [np.array(group) for group in same.values() if len(group) > 1]
-    return groups
+    groups = [list(range(len(estimates)))]
+    # The first number tells nearly all apart, that of each part most of the others; few are compared as a whole.
+    for key in (_first_number, _first_numbers, _all_numbers):
+        groups = [alike for group in groups for alike in _alike(estimates, group, key)]
+    return [np.array(group) for group in groups]
+
+
+def _alike(estimates: Sequence[Estimate], places: list[int], key: Callable[[Point], Hashable]) -> list[list[int]]:
+    """Give the groups of at least two places whose points have the same key."""
+    keys = [key(estimates[place].point or ()) for place in places]
+    if len(set(keys)) == len(keys):
+        # The usual case. A list for each would wake the garbage collector, which costs more than all this.
+        return []
+    found: dict[Hashable, list[int]] = {}
+    for place, its_key in zip(places, keys, strict=True):
+        found.setdefault(its_key, []).append(place)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _first_number(point: Point) -> Hashable:
+    for part in point:
+        if part is not None and part.size:
+            return part.item(0)
+    return None
+
+
+def _first_numbers(point: Point) -> Hashable:
+    return tuple(part.item(0) for part in point if part is not None and part.size)
+
+
+def _all_numbers(point: Point) -> Hashable:
+    return tuple(None if part is None else part.tobytes() for part in point)

@@ -23,8 +23,6 @@ __all__ = [
     "find_core",
     "find_cut",
     "loosest_cut",
-    "rows_of",
-    "squared_lengths",
     "weighted_median",
 ]
 
@@ -58,18 +56,12 @@ def effective_count(weights: Array) -> float:
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
-def squared_lengths(rows: Array) -> Array:
-    """Give the squared length of each row; in single precision, to about a millionth, but much faster."""
-    return np.asarray(np.einsum("ij,ij->i", rows, rows), dtype=np.float64)
-
-
-def rows_of(points: Array, kept: Mask) -> Array:
-    """Give the kept rows, without a copy if all are."""
-    return points if kept.all() else points[kept]
-
-
 def weighted_median(values: Array, weights: Array) -> float:
     """Give the middle of the values at which half of the weight is reached."""
+    if (weights == weights[0]).all():
+        middle = len(values) // 2
+        places = (middle,) if len(values) % 2 else (middle - 1, middle)
+        return float(np.partition(values, places)[[places[0], places[-1]]].mean(dtype=np.float64))
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(weights[order])
     half = 0.5 * cumulative[-1]
@@ -108,7 +100,7 @@ def find_core(values: Array, weights: Array) -> Core:
         moved = float(weight @ ordered / total)
         # A normal law times its own density is a normal law of half the variance.
         new = max(float(np.sqrt(2 * (weight @ np.square(ordered - moved)) / total)), tightest)
-        settled = abs(moved - center) + abs(new - spread) < 1e-4 * spread
+        settled = abs(moved - center) + abs(new - spread) < 1e-3 * spread
         center, spread = moved, new
         if settled:
             break

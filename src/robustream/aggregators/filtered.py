@@ -18,7 +18,7 @@ from robustream.aggregators.core import Mask, Places
 from robustream.aggregators.held import Held, recency_weights
 from robustream.aggregators.judging import Judged, judge
 from robustream.aggregators.retaining import Keeping
-from robustream.spaces import Array, Euclidean
+from robustream.spaces import Array, Euclidean, Points
 
 __all__ = ["Filtered"]
 
@@ -118,7 +118,7 @@ def _work_out(state: Held) -> Outcome:
     primary: _Part | None = None
     for place, part in enumerate(state.space.parts):
         present, points = _present(state, place, settled)
-        if not points:
+        if not len(points):
             judged.append(None)
             settled.append(None)
             continue
@@ -170,16 +170,21 @@ def _settle_again(
     return settled
 
 
-def _present(state: Held, place: int, settled: list[Array | None]) -> tuple[Places, list[Array]]:
+def _present(state: Held, place: int, settled: list[Array | None]) -> tuple[Places, Points]:
     """Give the places of the estimates that have a part, and that part of each."""
+    part = state.space.parts[place]
     values = [state.space.express(place, estimate.point or (), settled) for estimate in state.estimates]
     present = np.array([k for k, value in enumerate(values) if value is not None], dtype=int)
     points = [value for value in values if value is not None]
     known = [state.space.known(place, state.estimates[k].point or ()) for k in present]
-    return present, _fill_unknown(points, known) if any(mask is not None for mask in known) else points
+    if any(mask is not None for mask in known):
+        return present, _fill_unknown(points, known)
+    # What is judged is laid side by side once; passengers are only mixed, and may be too large for a second copy.
+    together = points and part.role == "answer" and isinstance(part.space, Euclidean)
+    return present, np.stack(points) if together else points
 
 
-def _fill_unknown(points: list[Array], known: list[Array | None]) -> list[Array]:
+def _fill_unknown(points: list[Array], known: list[Array | None]) -> Array:
     """Let entries that an estimate knows nothing of agree with the median of those that do.
 
     A batch without a single rainy day must neither be dropped for what it says about rain nor be counted in it.
@@ -190,11 +195,11 @@ def _fill_unknown(points: list[Array], known: list[Array | None]) -> list[Array]
         column = (slice(None), *entry)
         if masks[column].any():
             stacked[column] = np.where(masks[column], stacked[column], np.median(stacked[column][masks[column]]))
-    return list(stacked)
+    return stacked
 
 
 def _settle(
-    state: Held, place: int, settled: list[Array | None], weights: Array, part: _Part, points: list[Array]
+    state: Held, place: int, settled: list[Array | None], weights: Array, part: _Part, points: Points
 ) -> Array | None:
     """Give the weighted mean of the kept points of a part; if none that has the part is kept, of all that have it."""
     shares: Array = weights[part.present] * part.verdict.factors * part.kept
@@ -202,10 +207,13 @@ def _settle(
         if state.space.parts[place].role == "passenger":
             return None
         shares = weights[part.present]
-    chosen = np.flatnonzero(shares)
+    chosen = np.flatnonzero(shares).tolist()
     space = state.space.parts[place].space
     if state.space.parts[place].role == "noise" and isinstance(space, Euclidean):
         # Noise levels of honest batches may differ by factors: one batch without any must not decide.
         return state.space.restore(place, np.median(np.stack([points[k] for k in chosen]), axis=0), settled)
-    mixture = space.mix([points[k] for k in chosen], shares[chosen] / shares.sum())
+    if isinstance(points, np.ndarray):
+        mixture = space.mix(points, shares / shares.sum())
+    else:
+        mixture = space.mix([points[k] for k in chosen], shares[chosen] / shares.sum())
     return state.space.restore(place, space.project(mixture), settled)

@@ -7,17 +7,17 @@ it is off by a large factor, and by far more than the batches differ among thems
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import Mask, Places, effective_count, rows_of, squared_lengths
+from robustream.aggregators.cloud import Cloud
+from robustream.aggregators.core import Mask, Places, effective_count
 from robustream.aggregators.repeats import once_each
 from robustream.aggregators.spectral import WILD, Reason, sift
-from robustream.aggregators.weighing import center_of
-from robustream.spaces import Array, Euclidean, LowRank, Part, Space, Subspace
+from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace
 from robustream.spaces.factored import leading_directions
 
 __all__ = ["Judged", "judge"]
@@ -50,30 +50,29 @@ class Judged(NamedTuple):
 Weigh: TypeAlias = Callable[[Array], Array]
 
 
-def judge(part: Part, points: Sequence[Array], weights: Array, kept: Mask, weigh: Weigh | None = None) -> Judged:
+def judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh | None = None) -> Judged:
     """Judge one part of all estimates; `kept` marks those that no earlier part spoke against."""
     if part.role == "passenger" or not kept.any():
         return Judged(kept.copy(), np.ones(len(points)), np.ones(len(points)), {})
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
-    sifted = _Scaled(part.space, points, weights, kept, weigh)
-    found = sift(sifted.coordinates, weights, kept)
-    if sifted.scalable and weights[kept & ~found.kept].sum() > 0.02 * weights.sum():
+    scalable = isinstance(part.space, Euclidean)
+    cloud = _compare(part.space, points, weights, kept, weigh)
+    found = sift(cloud, weights, kept)
+    if scalable and weights[kept & ~found.kept].sum() > 0.02 * weights.sum():
         # Bad estimates inflate the scale of the coordinates they are bad in, by up to 4 for 45% of them.
         first = found
-        sifted = _Scaled(part.space, points, weights, first.kept, weigh)
-        found = sift(sifted.coordinates, weights, kept)
+        cloud = _compare(part.space, points, weights, first.kept, weigh)
+        found = sift(cloud, weights, kept)
         if (
             weights[found.kept].sum() < weights[first.kept].sum()
             and weights[first.kept & ~found.kept].sum() > 0.1 * weights.sum()
         ):
             # Another majority, and a smaller one.
-            found = sift(sifted.coordinates, weights, first.kept)
+            found = sift(cloud, weights, first.kept)
             found = found._replace(reasons=first.reasons | found.reasons)
-    coordinates, inner = rows_of(sifted.coordinates, found.kept), weights[found.kept]
-    factors = np.ones(len(points))
-    factors[found.kept] = found.weighing(coordinates, inner)
-    distances = np.sqrt(squared_lengths(sifted.coordinates - center_of(coordinates, inner * factors[found.kept])))
+    factors = np.where(found.kept, found.weighing(cloud, weights, found.kept), 1.0)
+    distances = cloud.distances(cloud.mean(np.where(found.kept, weights * factors, 0.0)))
     typical = float(np.median(distances[found.kept]))
     relative = distances / typical if typical > 0 else np.where(distances > 0, np.inf, 0.0)
     reasons = {place: _words(part.name, reason) for place, reason in found.reasons.items()}
@@ -89,60 +88,43 @@ def _words(name: str, reason: Reason) -> str:
     return f"{name}: {amount} times as far from the others as is typical"
 
 
-class _Scaled:
-    """Points in coordinates that can be compared: each Euclidean one in units of its spread among the kept."""
-
-    def __init__(self, space: Space, points: Sequence[Array], weights: Array, kept: Mask, weigh: Weigh | None) -> None:
-        self.scalable = isinstance(space, Euclidean)
-        if not self.scalable:
-            self.coordinates = (
-                _tangent(space, points) if isinstance(space, Subspace) else space.coordinates(points)
-            ).astype(np.float32)
-            return
-        raw = space.coordinates(points)
-        rows = _spread_out(raw, _representatives(weights, once_each(raw, weights, kept)))
-        if weigh is not None:
-            raw = weigh(np.clip(raw, -1e150, 1e150) - np.median(raw[rows], axis=0))
-        center, spread = np.empty(raw.shape[1]), np.empty(raw.shape[1])
-        step = max(1, _BLOCK // len(rows))
-        for start in range(0, raw.shape[1], step):
-            block = slice(start, start + step)
-            center[block], spread[block] = _center_and_spread(raw[rows, block])
-        if weigh is not None:
-            # All have the same unit, that of the predictions; none matters a hundred times more than the others.
-            spread = np.maximum(spread, _LEAST_SPREAD * np.sqrt(np.mean(np.square(spread))))
-        self.coordinates = _in_spreads(raw, center, spread)
+def _compare(space: Space, points: Points, weights: Array, kept: Mask, weigh: Weigh | None) -> Cloud:
+    """Give points in coordinates that can be compared: each Euclidean one in units of its spread among the kept."""
+    if not isinstance(space, Euclidean):
+        coordinates = _tangent(space, points) if isinstance(space, Subspace) else space.coordinates(points)
+        return Cloud.of(coordinates.astype(np.float32))
+    raw = space.coordinates(points)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = raw.sum(axis=1)
+    rows = _spread_out(sums, _representatives(weights, once_each(raw, sums, weights, kept)))
+    if weigh is not None:
+        raw = weigh(np.clip(raw, -1e150, 1e150) - np.median(raw[rows], axis=0))
+    center, spread = np.empty(raw.shape[1]), np.empty(raw.shape[1])
+    step = max(1, _BLOCK // len(rows))
+    for start in range(0, raw.shape[1], step):
+        block = slice(start, start + step)
+        center[block], spread[block] = _center_and_spread(raw[rows, block])
+    if weigh is not None:
+        # All have the same unit, that of the predictions; none matters a hundred times more than the others.
+        spread = np.maximum(spread, _LEAST_SPREAD * np.sqrt(np.mean(np.square(spread))))
+    return Cloud.in_spreads(raw, center, spread, _FARTHEST)
 
 
-def _spread_out(raw: Array, rows: Places) -> Places:
+def _spread_out(sums: Array, rows: Places) -> Places:
     """Give so many of the rows that spreads are known well enough: each k-th in the order of their sums.
 
     The order of arrival has no say in it, and a group that is far off is in it with its own share.
     """
     if len(rows) <= _ROWS_FOR_SPREAD:
         return rows
-    with np.errstate(over="ignore", invalid="ignore"):
-        order = np.argsort(raw.sum(axis=1)[rows], kind="stable")
+    order = np.argsort(sums[rows], kind="stable")
     return rows[order[np.linspace(0, len(rows) - 1, _ROWS_FOR_SPREAD).astype(int)]]
-
-
-def _in_spreads(raw: Array, center: Array, spread: Array) -> Array:
-    """Give the coordinates from their centres in units of their spreads, in single precision."""
-    scaled = np.empty(raw.shape, dtype=np.float32)
-    # Some rows at a time, so that what is written is still at hand when it is read.
-    step = max(1, 60_000 // raw.shape[1])
-    with np.errstate(over="ignore"):
-        for start in range(0, len(raw), step):
-            offsets = raw[start : start + step] - center
-            offsets /= spread
-            np.clip(offsets, -_FARTHEST, _FARTHEST, out=offsets)
-            scaled[start : start + step] = offsets
-    return scaled
 
 
 def _center_and_spread(sample: Array) -> tuple[Array, Array]:
     """Give the median of each column and the spread of its majority."""
-    ordered = np.sort(np.clip(sample, -1e300, 1e300).T, axis=1)
+    ordered = np.clip(sample.T, -1e300, 1e300, order="C")
+    ordered.sort(axis=1)
     count = len(sample)
     center = 0.5 * (ordered[:, (count - 1) // 2] + ordered[:, count // 2])
     half = _shortest(ordered, count // 2 + 1) / (2 * 0.6745)
@@ -174,7 +156,7 @@ def _representatives(weights: Array, kept: Mask) -> Places:
     return places[np.searchsorted(cumulative, (np.arange(len(places)) + 0.5) / len(places))]
 
 
-def _tangent(space: Subspace, points: Sequence[Array]) -> Array:
+def _tangent(space: Subspace, points: Points) -> Array:
     """Give coordinates of projectors around a common one, with distances kept up to squares of small angles.
 
     With U = R A + E: P - P_R = R (A A' - I) R' + R A E' + E A' R' + E E'. The last term, p x p, enters by its norm
@@ -201,7 +183,7 @@ def _middle(stacked: Array) -> Array:
     return np.asarray(linalg.eigh(joined @ joined.T, subset_by_index=(columns - rank, columns - 1))[1])
 
 
-def _judge_noise(part: Part, points: Sequence[Array], weights: Array, kept: Mask) -> Judged:
+def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> Judged:
     """Drop what is off by a large factor in most of its entries; nothing where there are too few to tell."""
     logs = _log_scales(part, points)
     kept = kept.copy()
@@ -222,7 +204,7 @@ def _judge_noise(part: Part, points: Sequence[Array], weights: Array, kept: Mask
     return nothing._replace(kept=kept, reasons=reasons)
 
 
-def _log_scales(part: Part, points: Sequence[Array]) -> Array:
+def _log_scales(part: Part, points: Points) -> Array:
     """Give the logarithms of standard deviations that the points stand for."""
     if isinstance(part.space, LowRank):
         sizes = [np.asarray(point, dtype=np.float64).ravel() for point in points]

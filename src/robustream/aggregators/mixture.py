@@ -30,6 +30,7 @@ FEW = 20
 # Two normal laws nearer than this have one mode between them.
 APART = 2.0
 _STEPS = 40
+_MANY = 50  # values of which skewness and kurtosis tell enough
 _BINS = 128
 _STARTS = np.array([0.1, 0.25, 0.45, 0.55, 0.75, 0.9])
 _DEGREES = np.array([2.0, 4.0, 8.0, 1e6])
@@ -65,7 +66,7 @@ def find_split(values: Array, weights: Array, separation: float = APART, choices
     count = effective_count(weights)
     shares = weights / weights.sum()
     clipped = _without_far(values.astype(np.float64) - middle, shares, 2 * unit) / unit
-    if _looks_normal(clipped, shares, count):
+    if count >= _MANY and _looks_normal(clipped, shares, count):
         return None
     inner, inner_shares = _binned(clipped, shares)
     pair, likelihood = _two_groups(inner, inner_shares)
@@ -123,7 +124,7 @@ def _looks_normal(values: Array, shares: Array, count: float) -> bool:
     variance = float(shares @ squares)
     skewness = float(shares @ (squares * offsets)) / variance**1.5
     kurtosis = float(shares @ np.square(squares)) / variance**2 - 3
-    return count >= 50 and count * (skewness**2 / 6 + kurtosis**2 / 24) < 3
+    return count * (skewness**2 / 6 + kurtosis**2 / 24) < 3
 
 
 def _binned(values: Array, shares: Array) -> tuple[Array, Array]:

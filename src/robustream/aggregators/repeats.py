@@ -18,27 +18,31 @@ _FEWEST = 3
 _CUT = 3.5
 
 
-def repeated_groups(points: Array, kept: Mask) -> list[Places]:
-    """Give the places of the kept points that occur at least three times, one array for each such point."""
+def repeated_groups(points: Array, sums: Array, kept: Mask) -> list[Places]:
+    """Give the places of the kept points that occur at least three times, one array for each such point.
+
+    `sums` are equal, to the last digit, for points that are: their sums or lengths. One that overflows is found equal
+    to none.
+    """
     places = np.flatnonzero(kept)
-    # Equal points have equal sums, to the last digit; a sum that overflows is found equal to none.
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = points.sum(axis=1)
         order = places[np.argsort(sums[places], kind="stable")]
         borders = np.flatnonzero(np.diff(sums[order])) + 1
     starts, ends = np.append(0, borders), np.append(borders, len(order))
     groups = []
     for run in np.flatnonzero(ends - starts >= _FEWEST):
-        group = order[starts[run] : ends[run]]
-        same = (points[group] == points[group[0]]).all(axis=1)
-        if same.sum() >= _FEWEST:
-            groups.append(np.sort(group[same]))
+        left = order[starts[run] : ends[run]]
+        while len(left) >= _FEWEST:
+            same = (points[left] == points[left[0]]).all(axis=1)
+            if same.sum() >= _FEWEST:
+                groups.append(np.sort(left[same]))
+            left = left[~same]
     return groups
 
 
-def once_each(points: Array, weights: Array, kept: Mask) -> Mask:
+def once_each(points: Array, sums: Array, weights: Array, kept: Mask) -> Mask:
     """Mark the kept points, repeated ones once, unless those that are not repeated are a minority."""
-    groups = repeated_groups(points, kept)
+    groups = repeated_groups(points, sums, kept)
     single = kept.copy()
     for group in groups:
         single[group] = False

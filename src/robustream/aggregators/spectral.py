@@ -11,21 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from robustream.aggregators.core import (
-    Mask,
-    effective_count,
-    find_core,
-    find_cut,
-    rows_of,
-    squared_lengths,
-    weighted_median,
-)
+from robustream.aggregators.cloud import Cloud
+from robustream.aggregators.core import Mask, effective_count, find_core, find_cut, weighted_median
 from robustream.aggregators.mixture import APART, FEW, find_split
 from robustream.aggregators.quality import Quality, effective_dimensions, fit_quality
 from robustream.aggregators.repeats import repeated_groups, too_far
 from robustream.aggregators.weighing import (
     Weighing,
-    distances_to,
     equal_weights,
     median_weights,
     quality_weights,
@@ -62,40 +54,38 @@ class Sifted(NamedTuple):
     weighing: Weighing = quality_weights
 
 
-def sift(points: Array, weights: Array, kept: Mask) -> Sifted:
+def sift(cloud: Cloud, weights: Array, kept: Mask) -> Sifted:
     """Drop points that the majority of the weight contradicts; never more than leaves half of all the weight.
 
-    `points` are centred near their middle, `kept` marks those that are still in play.
+    `kept` marks those that are still in play.
     """
     total = float(weights.sum())
     kept = kept.copy()
     reasons: dict[int, Reason] = {}
     if kept.sum() < 3:
         return Sifted(kept, reasons)
-    norms = squared_lengths(points)
-    center = spatial_median(rows_of(points, kept), weights[kept], norms[kept])
-    _drop_wild(points, norms, weights, center, kept, reasons, total)
-    once = _drop_repeated(points, norms, weights, kept, reasons, total)
-    weighing = _drop_along_directions(points, once, center, kept, reasons)
-    if _drop_on_axes(points, once, kept, reasons):
-        weighing = _drop_along_directions(points, once, center, kept, reasons)
+    center = spatial_median(cloud, weights, kept)
+    _drop_wild(cloud, weights, center, kept, reasons, total)
+    once = _drop_repeated(cloud, weights, kept, reasons, total)
+    weighing = _drop_along_directions(cloud, once, center, kept, reasons)
+    if _drop_on_axes(cloud, once, kept, reasons):
+        weighing = _drop_along_directions(cloud, once, center, kept, reasons)
     return Sifted(kept, reasons, weighing)
 
 
 def _drop_along_directions(
-    points: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason]
+    cloud: Cloud, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason]
 ) -> Weighing:
     """Drop what stands apart along leading directions, until nothing does; tell how to weigh the others."""
     total, least = float(weights.sum()), _least(weights, kept)
-    points, center = _fewer_coordinates(points, center, kept)
-    norms = squared_lengths(points)
-    block = _first_block(points.shape[1])
+    cloud, center = _fewer_coordinates(cloud, center, kept)
+    block = _first_block(cloud.dimension)
     separation = APART
     groups: list[int] = []
     tail: list[int] = []
     for _ in range(_ROUNDS):
-        center = spatial_median(rows_of(points, kept), weights[kept], norms[kept], center)
-        view = _look(points, weights, center, kept, block, separation)
+        center = spatial_median(cloud, weights, kept, center)
+        view = _look(cloud, weights, center, kept, block, separation)
         if view is None:
             return equal_weights
         if not view.leaving.any():
@@ -126,9 +116,9 @@ def _least(weights: Array, kept: Mask) -> float:
 
 
 def _drop_wild(
-    points: Array, norms: Array, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason], total: float
+    cloud: Cloud, weights: Array, center: Array, kept: Mask, reasons: dict[int, Reason], total: float
 ) -> None:
-    distances = distances_to(points, norms, center)
+    distances = cloud.distances(center)
     typical = weighted_median(distances[kept], weights[kept])
     count = effective_count(weights[kept])
     limit = WILD * (1 + 100 / count**2) * typical
@@ -139,18 +129,15 @@ def _drop_wild(
             reasons[int(place)] = Reason(False, float(distances[place] / typical) if typical > 0 else np.inf)
 
 
-def _drop_repeated(
-    points: Array, norms: Array, weights: Array, kept: Mask, reasons: dict[int, Reason], total: float
-) -> Array:
+def _drop_repeated(cloud: Cloud, weights: Array, kept: Mask, reasons: dict[int, Reason], total: float) -> Array:
     """Drop repeated points that lie farther out than the others; give weights that count the others of them once."""
-    groups = repeated_groups(points, kept)
+    groups = repeated_groups(cloud.points, cloud.norms, kept)
     others = kept.copy()
     for group in groups:
         others[group] = False
     if not groups or weights[others].sum() < 0.5 * total:
         return weights
-    center = spatial_median(points[others], weights[others], norms[others])
-    distances = distances_to(points, norms, center)
+    distances = cloud.distances(spatial_median(cloud, weights, others))
     typical = weighted_median(distances[others], weights[others])
     once = weights.copy()
     for group in groups:
@@ -162,21 +149,21 @@ def _drop_repeated(
     return once
 
 
-def _drop_on_axes(points: Array, weights: Array, kept: Mask, reasons: dict[int, Reason]) -> bool:
+def _drop_on_axes(cloud: Cloud, weights: Array, kept: Mask, reasons: dict[int, Reason]) -> bool:
     """Drop a group that is off in single coordinates.
 
     Among many coordinates these are no leading direction: 45% of 100 points off by 10 spreads in 1 of 200
     coordinates were found there in 8 of 20 trials, and in all along the coordinates that vary most.
     """
     before, least = int(kept.sum()), _least(weights, kept)
-    if points.shape[1] < 2 or before < FEW:
+    if cloud.dimension < 2 or before < FEW:
         return False
     # Brought in to 6 spreads, so that a few far values do not make a coordinate stand out.
-    moments = np.square(np.clip(rows_of(points, kept), -6, 6)).mean(axis=0)
+    moments = cloud.moments(kept.astype(np.float64), limit=6.0)
     for axis in np.argsort(-moments, kind="stable")[:3]:
         places = np.flatnonzero(kept)
-        along = points[places, axis].astype(np.float64)
-        split = find_split(along, weights[places], choices=points.shape[1])
+        along = cloud.points[places, axis].astype(np.float64)
+        split = find_split(along, weights[places], choices=cloud.dimension)
         if split is None or not split.certain:
             continue
         leaving = places[split.minority]
@@ -197,18 +184,19 @@ class _View(NamedTuple):
     directions: Array
 
 
-def _look(points: Array, weights: Array, center: Array, kept: Mask, block: Array, separation: float) -> _View | None:
+def _look(cloud: Cloud, weights: Array, center: Array, kept: Mask, block: Array, separation: float) -> _View | None:
     """Look along the directions in which the kept points vary most."""
-    offsets, inner = rows_of(points, kept) - center, weights[kept]
-    squares = squared_lengths(offsets)
+    inner, all_squares = weights[kept], np.where(kept, cloud.squared_distances(center), 0.0)
+    squares = all_squares[kept]
     typical = weighted_median(squares, inner)
     if typical == 0:
         return None
-    quality = fit_quality(squares, inner, effective_dimensions(offsets, squares, inner))
+    quality = fit_quality(squares, inner, effective_dimensions(cloud, center, all_squares, weights))
     # In units of its own spread no far point is a direction of its own; a group is.
-    units = np.sqrt(inner / inner.sum() / quality.variances(squares))
-    directions = _leading(units[:, None].astype(points.dtype) * offsets, block)
-    projections = (offsets @ directions).astype(np.float64).T
+    units = np.zeros(len(weights))
+    units[kept] = np.sqrt(inner / inner.sum() / quality.variances(squares))
+    directions, offsets = _leading(cloud, center, units, block)
+    projections = np.ascontiguousarray(offsets[kept].T)
     smallest = 1e-6 * np.sqrt(typical)
     total = float(weights.sum())
     doubtful = False
@@ -254,20 +242,23 @@ def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quali
     return np.asarray(along / np.sqrt(cautious.variances(across)))
 
 
-def _leading(rows: Array, block: Array) -> Array:
-    """Give leading right singular directions, by subspace iteration from the last ones found.
+def _leading(cloud: Cloud, center: Array, units: Array, block: Array) -> tuple[Array, Array]:
+    """Give leading right singular directions of the offsets times units, and the offsets along them.
 
-    Always of all rows: those from which alone a direction was found would stand apart along it.
+    By subspace iteration from the last directions found, and always of all points: those from which alone a direction
+    was found would stand apart along it.
     """
     basis, before = block, 0.0
+    squares = np.square(units).astype(block.dtype)[:, None]
     for _ in range(7):
-        basis, triangle = np.linalg.qr(rows.T @ (rows @ basis))
+        basis, triangle = np.linalg.qr(cloud.across(squares * cloud.along(basis, center), center))
         size = float(np.abs(np.diag(triangle)).sum())
         if abs(size - before) < 0.03 * size:
             break
         before = size
-    _, _, turned = linalg.svd(rows @ basis, full_matrices=False)
-    return np.asarray(basis @ turned.T.astype(basis.dtype))
+    offsets = cloud.along(basis, center).astype(np.float64)
+    _, _, turned = linalg.svd(units[:, None] * offsets, full_matrices=False)
+    return np.asarray(basis @ turned.T.astype(basis.dtype)), np.asarray(offsets @ turned.T)
 
 
 def _first_block(dimension: int) -> Array:
@@ -280,12 +271,12 @@ def _first_block(dimension: int) -> Array:
     )
 
 
-def _fewer_coordinates(points: Array, center: Array, kept: Mask) -> tuple[Array, Array]:
+def _fewer_coordinates(cloud: Cloud, center: Array, kept: Mask) -> tuple[Cloud, Array]:
     """Where coordinates outnumber points, go over to coordinates in their span; distances stay."""
-    count, dimension = points.shape
-    if dimension <= 2 * count:
-        return points, center
-    offsets = np.where(kept[:, None], points - center, 0)
+    count = len(cloud.points)
+    if cloud.dimension <= 2 * count:
+        return cloud, center
+    offsets = np.where(kept[:, None], cloud.points - center, 0)
     values, vectors = linalg.eigh((offsets @ offsets.T).astype(np.float64))
     coordinates = vectors * np.sqrt(np.maximum(values, 0.0))
-    return coordinates.astype(points.dtype), np.zeros(count, points.dtype)
+    return Cloud.of(coordinates.astype(center.dtype)), np.zeros(count, center.dtype)

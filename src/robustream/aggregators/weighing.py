@@ -12,88 +12,68 @@ from typing import TypeAlias
 
 import numpy as np
 
-from robustream.aggregators.core import squared_lengths, weighted_median
+from robustream.aggregators.cloud import Cloud
+from robustream.aggregators.core import Mask, weighted_median
 from robustream.aggregators.quality import effective_dimensions, fit_quality
 from robustream.spaces import Array
 
-__all__ = [
-    "Weighing",
-    "center_of",
-    "distances_to",
-    "equal_weights",
-    "median_weights",
-    "quality_weights",
-    "spatial_median",
-    "tail_weights",
-]
+__all__ = ["Weighing", "equal_weights", "median_weights", "quality_weights", "spatial_median", "tail_weights"]
 
-# From points and their weights to factors of these.
-Weighing: TypeAlias = Callable[[Array, Array], Array]
+# From points, their weights and which of them are kept to a factor for each; those of the others do not matter.
+Weighing: TypeAlias = Callable[[Cloud, Array, Mask], Array]
 # Typical distances within which all count the same: 85% of normal points in 10 dimensions. Chosen on one real table
 # (batches of air quality that differ by season), where 1.0 to 1.5 made little difference.
 _ALIKE = 1.25
 
 
-def spatial_median(points: Array, weights: Array, norms: Array, start: Array | None = None) -> Array:
-    """Give the geometric median to about a hundredth of the spread, by Weiszfeld's steps."""
-    shares = weights / weights.sum()
-    center = np.zeros(points.shape[1], points.dtype) if start is None else start
+def spatial_median(cloud: Cloud, weights: Array, kept: Mask, start: Array | None = None) -> Array:
+    """Give the geometric median of the kept points to about a hundredth of the spread, by Weiszfeld's steps."""
+    inner = weights[kept]
+    pull = np.zeros(len(weights))
+    center = np.zeros(cloud.dimension, cloud.points.dtype) if start is None else start
     for _ in range(30):
-        distances = distances_to(points, norms, center)
-        floor = 1e-3 * weighted_median(distances, weights)
-        pull = shares / np.maximum(distances, max(floor, 1e-30))
-        pull /= pull.sum()
-        moved = pull.astype(points.dtype) @ points
+        distances = cloud.distances(center)[kept]
+        typical = weighted_median(distances, inner)
+        pull[kept] = inner / np.maximum(distances, max(1e-3 * typical, 1e-30))
+        moved = cloud.mean(pull)
         step = float(np.linalg.norm(moved - center))
         center = moved
-        if step <= 0.01 * weighted_median(distances, weights) / np.sqrt(len(points)):
+        if step <= 0.01 * typical / np.sqrt(len(inner)):
             break
-    return np.asarray(center)
+    return center
 
 
-def center_of(points: Array, weights: Array) -> Array:
-    """Give the weighted mean."""
-    return np.asarray((weights / weights.sum()).astype(points.dtype) @ points)
-
-
-def quality_weights(points: Array, weights: Array) -> Array:
+def quality_weights(cloud: Cloud, weights: Array, kept: Mask) -> Array:
     """Give factors that weigh estimates of unequal spread as their distances from the centre say; 1 for clean ones."""
-    factors = np.ones(len(points))
+    factors = np.ones(len(weights))
     for _ in range(3):
-        offsets = points - center_of(points, weights * factors)
-        squares = squared_lengths(offsets)
-        quality = fit_quality(squares, weights, effective_dimensions(offsets, squares, weights))
+        center = cloud.mean(np.where(kept, weights * factors, 0.0))
+        squares = cloud.squared_distances(center)
+        dimensions = effective_dimensions(cloud, center, np.where(kept, squares, 0.0), weights)
+        quality = fit_quality(squares[kept], weights[kept], dimensions)
         factors = 1 / quality.variances(squares)
         if np.isinf(quality.degrees):
             break
     return factors
 
 
-def equal_weights(points: Array, weights: Array) -> Array:
+def equal_weights(cloud: Cloud, weights: Array, kept: Mask) -> Array:
     """Let all count the same."""
-    return np.ones(len(points))
+    return np.ones(len(weights))
 
 
-def tail_weights(points: Array, weights: Array) -> Array:
+def tail_weights(cloud: Cloud, weights: Array, kept: Mask) -> Array:
     """Give factors that fall with the square of the distance beyond the usual ones: a long tail fades out."""
-    norms = squared_lengths(points)
-    center = spatial_median(points, weights, norms)
+    center = spatial_median(cloud, weights, kept)
     for _ in range(3):
-        distances = distances_to(points, norms, center)
-        usual = _ALIKE * weighted_median(distances, weights) + 1e-30
+        distances = cloud.distances(center)
+        usual = _ALIKE * weighted_median(distances[kept], weights[kept]) + 1e-30
         factors = np.square(usual / np.maximum(distances, usual))
-        center = center_of(points, weights * factors)
+        center = cloud.mean(np.where(kept, weights * factors, 0.0))
     return np.asarray(factors)
 
 
-def median_weights(points: Array, weights: Array) -> Array:
+def median_weights(cloud: Cloud, weights: Array, kept: Mask) -> Array:
     """Give factors with which the mean is the geometric median: the choice where few points leave doubt."""
-    norms = squared_lengths(points)
-    distances = distances_to(points, norms, spatial_median(points, weights, norms))
-    return np.asarray(1 / np.maximum(distances, 1e-3 * weighted_median(distances, weights) + 1e-30))
-
-
-def distances_to(points: Array, norms: Array, center: Array) -> Array:
-    """Distances to a centre in the midst of points that are already centred, so that little cancels."""
-    along = (points @ center).astype(np.float64)
-    return np.sqrt(np.maximum(norms - 2 * along + float(np.dot(center, center)), 0.0))
+    distances = cloud.distances(spatial_median(cloud, weights, kept))
+    return np.asarray(1 / np.maximum(distances, 1e-3 * weighted_median(distances[kept], weights[kept]) + 1e-30))

@@ -1,6 +1,6 @@
 """Where estimates live: what they are, how far apart, how they mix."""
 
-from robustream.spaces.base import Array, Point, Space
+from robustream.spaces.base import Array, Point, Points, Space
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace
 from robustream.spaces.linear import LinearModels
@@ -17,6 +17,7 @@ __all__ = [
     "Part",
     "Parts",
     "Point",
+    "Points",
     "PrincipalModels",
     "ProductSpace",
     "Space",

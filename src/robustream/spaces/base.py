@@ -19,11 +19,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Point", "Space"]
+__all__ = ["Array", "Point", "Points", "Space"]
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 # A point of a product space: one array for each thing that was estimated, None where the batch could not tell.
 Point: TypeAlias = tuple[Array | None, ...]
+# Points of one space, one after another, or side by side in one array.
+Points: TypeAlias = Sequence[Array] | Array
 
 
 class Space(ABC):
@@ -34,7 +36,7 @@ class Space(ABC):
         """Give the reason why an array is no point of this space, or None if it is one."""
 
     @abstractmethod
-    def coordinates(self, points: Sequence[Array]) -> Array:
+    def coordinates(self, points: Points) -> Array:
         """Embed points as rows of a (points x r) array such that all distances are kept."""
 
     @abstractmethod
@@ -42,11 +44,11 @@ class Space(ABC):
         """Give the mixture that stands for zero, of the shape and type that a point has."""
 
     @abstractmethod
-    def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
+    def mix(self, mixtures: Points, weights: Array) -> Array:
         """Give the convex combination of points or mixtures."""
 
     @abstractmethod
-    def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
+    def distances(self, mixture: Array, points: Points) -> Array:
         """Give the distance of a mixture (or a point) to each point."""
 
     @abstractmethod
@@ -54,7 +56,7 @@ class Space(ABC):
         """Give the point nearest to a mixture."""
 
     @abstractmethod
-    def entries(self, points: Sequence[Array], rows: slice) -> Array:
+    def entries(self, points: Points, rows: slice) -> Array:
         """Give some rows of the linear coordinates of all points, (points x rows x ...), for work in slices."""
 
     @abstractmethod

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robustream.kernels.threads import run_tiles
-from robustream.spaces.base import Array, Space
+from robustream.spaces.base import Array, Points, Space
 
 __all__ = ["Euclidean"]
 
@@ -31,32 +30,40 @@ class Euclidean(Space):
             return f"has shape {point.shape} where {self.shape} was needed"
         return None if np.isfinite(point).all() else "has values that are not finite"
 
-    def coordinates(self, points: Sequence[Array]) -> Array:
+    def coordinates(self, points: Points) -> Array:
+        if isinstance(points, np.ndarray):  # they lie side by side already
+            return points.reshape(len(points), -1).astype(np.float64, copy=False)
         return np.stack([np.asarray(point, dtype=np.float64).ravel() for point in points])
 
     def origin(self, like: Array) -> Array:
         return np.zeros_like(like)
 
-    def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
-        flat = [mixture.ravel() for mixture in mixtures]
-        total = np.empty(flat[0].size)
+    def mix(self, mixtures: Points, weights: Array) -> Array:
+        total = np.empty(mixtures[0].size)
+        if isinstance(mixtures, np.ndarray):
+            rows = mixtures.reshape(len(mixtures), -1)
 
-        def add(block: slice) -> None:
-            total[block] = weights @ np.stack([mixture[block] for mixture in flat])
+            def add(block: slice) -> None:
+                total[block] = weights @ rows[:, block]
+        else:
+            flat = [mixture.ravel() for mixture in mixtures]
+
+            def add(block: slice) -> None:
+                total[block] = weights @ np.stack([mixture[block] for mixture in flat])
 
         # A few numbers of all points at a time, so that no copy of the points as a whole is made.
-        step = max(1, _AT_ONCE // len(flat))
+        step = max(1, _AT_ONCE // len(mixtures))
         run_tiles(add, [slice(start, start + step) for start in range(0, len(total), step)])
         return total.reshape(mixtures[0].shape).astype(mixtures[0].dtype, copy=False)
 
-    def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
+    def distances(self, mixture: Array, points: Points) -> Array:
         difference = self.coordinates(points) - np.asarray(mixture, dtype=np.float64).ravel()
         return _row_norms(difference)
 
     def project(self, mixture: Array) -> Array:
         return mixture
 
-    def entries(self, points: Sequence[Array], rows: slice) -> Array:
+    def entries(self, points: Points, rows: slice) -> Array:
         return np.stack([np.atleast_1d(point)[rows] for point in points])
 
     def entry_rows(self, like: Array) -> int:

@@ -8,13 +8,12 @@ a F F' + b G G' = [sqrt(a) F, sqrt(b) G][...]'.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
-from robustream.spaces.base import Array, Space
+from robustream.spaces.base import Array, Points, Space
 
 __all__ = ["LowRank", "Subspace", "fix_signs", "leading_directions"]
 
@@ -37,7 +36,7 @@ class _Factored(Space):
     def origin(self, like: Array) -> Array:
         return np.zeros_like(like)
 
-    def mix(self, mixtures: Sequence[Array], weights: Array) -> Array:
+    def mix(self, mixtures: Points, weights: Array) -> Array:
         dtype = mixtures[0].dtype
         factor = np.concatenate(
             [np.sqrt(weight) * mixture for mixture, weight in zip(mixtures, weights, strict=True) if weight > 0]
@@ -46,11 +45,11 @@ class _Factored(Space):
         )
         return _compress(factor).astype(dtype, copy=False)
 
-    def distances(self, mixture: Array, points: Sequence[Array]) -> Array:
+    def distances(self, mixture: Array, points: Points) -> Array:
         center = np.asarray(mixture, dtype=np.float64)
         return np.array([_distance(np.asarray(point, dtype=np.float64), center) for point in points])
 
-    def entries(self, points: Sequence[Array], rows: slice) -> Array:
+    def entries(self, points: Points, rows: slice) -> Array:
         return np.stack([point[rows] @ point.T for point in points])
 
     def entry_rows(self, like: Array) -> int:
@@ -61,7 +60,7 @@ class _Factored(Space):
         factor = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
         return self.project(factor[:, : max(self.rank, 1)].astype(like.dtype, copy=False))
 
-    def coordinates(self, points: Sequence[Array]) -> Array:
+    def coordinates(self, points: Points) -> Array:
         gram = self._gram(points)
         gram -= gram.mean(axis=0)
         gram -= gram.mean(axis=1, keepdims=True)
@@ -71,7 +70,7 @@ class _Factored(Space):
         return coordinates if coordinates.shape[1] else np.zeros((len(points), 1))
 
     @abstractmethod
-    def _gram(self, points: Sequence[Array]) -> Array:
+    def _gram(self, points: Points) -> Array:
         """Give the inner products of the points, less some common point."""
 
 
@@ -88,7 +87,7 @@ class Subspace(_Factored):
     def project(self, mixture: Array) -> Array:
         return leading_directions(mixture, self.rank)
 
-    def _gram(self, points: Sequence[Array]) -> Array:
+    def _gram(self, points: Points) -> Array:
         """Inner products of P_i - P_R for a reference R near the middle.
 
         With U_i = R A_i + E_i: P_i - P_R = R (A A' - I) R' + R A E' + E A' R' + E E'. Each term is as small as
@@ -118,7 +117,7 @@ class LowRank(_Factored):
         factor[:, :kept] = fix_signs(vectors[:, :kept]) * values[:kept]
         return factor
 
-    def _gram(self, points: Sequence[Array]) -> Array:
+    def _gram(self, points: Points) -> Array:
         return _squared_blocks(np.stack([np.asarray(point, dtype=np.float64) for point in points]))
 
 

@@ -141,7 +141,7 @@ class LinearModels(ProductSpace):
 def _weigh(moments: Sequence[Array], offsets: Array) -> Array:
     count, columns = len(moments), len(moments[0])
     rows = offsets.reshape(count, -1, columns)
-    weighed = np.empty(rows.shape)
+    weighed = np.empty_like(rows)
     step = max(1, _CHUNK // columns**2)
     for start in range(0, count, step):
         block = slice(start, start + step)
@@ -182,10 +182,29 @@ def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
     inner = moments[:columns, :columns].astype(np.float64)
     unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
     scaled = inner / np.outer(unit, unit) + np.diag(alpha / np.square(unit))
-    values, vectors = linalg.eigh(scaled)
     # Moments square the rounding errors of the rows: what is below has no digit left.
-    kept = values > values[-1] * np.finfo(moments.dtype).eps ** 0.75
-    return ((vectors[:, kept] / values[kept]) @ vectors[:, kept].T) / np.outer(unit, unit)
+    least = float(np.finfo(moments.dtype).eps) ** 0.75
+    inverse = _inverse_of_certain(scaled, least)
+    if inverse is None:
+        values, vectors = linalg.eigh(scaled)
+        kept = values > values[-1] * least
+        inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return inverse / np.outer(unit, unit)
+
+
+def _inverse_of_certain(matrix: Array, least: float) -> Array | None:
+    """Give the inverse by Cholesky's triangle, or None unless no eigenvalue is below `least` times the largest.
+
+    An eigendecomposition takes seven times as long. The product of the largest sums of magnitudes in a row is never
+    below the ratio of the extreme eigenvalues.
+    """
+    triangle, failed = linalg.lapack.dpotrf(matrix, lower=True)
+    if failed:
+        return None
+    half, _ = linalg.lapack.dpotri(triangle, lower=True, overwrite_c=True)
+    inverse = np.tril(half) + np.tril(half, -1).T
+    condition = np.abs(matrix).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
+    return inverse if condition * least < 1 else None
 
 
 def solve_moments(moments: Array, columns: int, alpha: float) -> Array:
