@@ -10,6 +10,7 @@ import numpy as np
 
 from robustream.aggregators.retaining import Retaining, Settled
 from robustream.kernels.median import geometric_median
+from robustream.kernels.wide import place_wide
 from robustream.spaces import Array, Space
 
 __all__ = ["GeometricMedian"]
@@ -34,7 +35,8 @@ class GeometricMedian(Retaining):
 
     def settle(self, space: Space, points: Sequence[Array], weights: Array) -> Settled:
         """Find the median in isometric coordinates and mix the points by their coefficients in it."""
-        _, info = geometric_median(space.coordinates(points), weights, tolerance=self.tolerance, return_info=True)
+        coordinates = place_wide(space.coordinates(points))
+        _, info = geometric_median(coordinates, weights, tolerance=self.tolerance, return_info=True)
         shares = np.asarray(info.coefficients)
         return Settled(space.project(space.mix(points, shares)), shares)
 
