@@ -28,7 +28,7 @@ class Case(NamedTuple):
     """One line of the gauntlet.
 
     `fraction` is the share of bad rows, or cells, in each batch that is not garbage as a whole; `law` the degrees of
-    freedom of heavy tails; `rows` those of one batch.
+    freedom of heavy tails; `uneven` is noise that grows away from the middle of a column; `rows` those of one batch.
     """
 
     problem: Problem
@@ -41,6 +41,7 @@ class Case(NamedTuple):
     fraction: float = 0.0
     garbage: Garbage | None = None
     law: float = math.inf
+    uneven: bool = False
 
     @property
     def name(self) -> str:
@@ -52,6 +53,8 @@ class Case(NamedTuple):
             parts.append(f"{self.dirt} {self.fraction:.0%}")
         if math.isfinite(self.law):
             parts.append(f"t{self.law:.0f} {'noise' if self.problem == 'regression' else 'rows'}")
+        if self.uneven:
+            parts.append("uneven noise")
         size = f"p={self.columns}" + (f" {self.batches}x{self.rows}" if self.batches > 1 else "")
         return f"{' + '.join(parts) or 'clean'}, {self.design} {size}"
 
@@ -96,8 +99,9 @@ ROW_KINDS = {
     "regression": (
         "leverage", "cluster", "near cluster", "plane", "vertical",
         "small shift", "sign flip", "x error", "shuffled x", "scale",
+        "missing code", "stuck",
     ),
-    "pca": ("box", "cluster", "shift 8", "shift 5", "all columns", "plane", "scale", "rotated", "same row"),
+    "pca": ("box", "cluster", "shift 8", "shift 5", "all columns", "plane", "scale", "rotated", "same row", "heavy"),
 }  # fmt: skip
 # Row dirt of wide tables, and of streams of small batches.
 WIDE_KINDS = {
@@ -205,4 +209,7 @@ def _clean(problem: Problem) -> list[Case]:
     cases = [Case(problem, "clean", design, *size) for design, size in sizes]
     # Rows with t3 tails are a matter of heavy tails in PCA: there they have an oracle of their own.
     tables = TABLES if problem == "regression" else TABLES[1:]
-    return cases + [Case(problem, "clean", table, 20, 1500) for table in tables]
+    cases += [Case(problem, "clean", table, 20, 1500) for table in tables]
+    if problem == "regression":
+        cases += [Case(problem, "clean", "identity", *size, uneven=True) for size in (small, middle)]
+    return cases

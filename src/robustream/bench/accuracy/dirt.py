@@ -88,6 +88,17 @@ def _scale(scene: RegressionScene, X: Array, y: Array, rng: Rng) -> tuple[Array,
     return X, y + 10 * rng.standard_normal(len(X))
 
 
+def _missing_code(scene: RegressionScene, X: Array, y: Array, rng: Rng) -> tuple[Array, Array]:
+    """Rows with a number in one column that stands for one that is not known."""
+    X[:, 0] = scene.design.offset[0] + 999 * _units(scene.design)[0]
+    return X, y
+
+
+def _stuck(scene: RegressionScene, X: Array, y: Array, rng: Rng) -> tuple[Array, Array]:
+    """Rows that are all the same, and not far from the others: what is missing was filled."""
+    return np.tile(scene.design.offset - _units(scene.design), (len(X), 1)), np.full(len(X), LEVEL + 3.0)
+
+
 RegressionDirt = Callable[[RegressionScene, Array, Array, Rng], tuple[Array, Array]]
 REGRESSION_DIRT: dict[str, RegressionDirt] = {
     "leverage": _leverage,
@@ -100,6 +111,8 @@ REGRESSION_DIRT: dict[str, RegressionDirt] = {
     "x error": _x_error,
     "shuffled x": _shuffled_x,
     "scale": _scale,
+    "missing code": _missing_code,
+    "stuck": _stuck,
 }
 
 
@@ -145,6 +158,11 @@ def _same_row(scene: PCAScene, X: Array, rng: Rng) -> Array:
     return np.tile(scene.design.offset + 6 * _units(scene.design), (len(X), 1))
 
 
+def _heavy(scene: PCAScene, X: Array, rng: Rng) -> Array:
+    """Rows far off in every column, by distances that range over decades."""
+    return np.asarray(scene.design.offset + 10 * _units(scene.design) * rng.standard_cauchy(X.shape))
+
+
 PCADirt = Callable[[PCAScene, Array, Rng], Array]
 PCA_DIRT: dict[str, PCADirt] = {
     "box": _box,
@@ -156,6 +174,7 @@ PCA_DIRT: dict[str, PCADirt] = {
     "scale": _inflated,
     "rotated": _rotated,
     "same row": _same_row,
+    "heavy": _heavy,
 }
 
 

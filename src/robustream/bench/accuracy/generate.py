@@ -30,6 +30,8 @@ def make_regression(case: Case, seed: int) -> Sample:
     scene = RegressionScene(design, coef)
     X = design.draw(case.rows * case.batches, rng)
     noise = rng.standard_t(case.law, len(X)) if math.isfinite(case.law) else rng.standard_normal(len(X))
+    if case.uneven:
+        noise = noise * (0.5 + np.abs(X[:, 0] - design.offset[0]) / design.spread[0])
     y = LEVEL + X @ coef + noise
     bad, unspoiled = _bad_rows(case, rng), None
     if case.dirt == "cells":

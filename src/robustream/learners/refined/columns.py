@@ -13,7 +13,10 @@ from robustream.spaces import Array
 __all__ = ["Columns", "typical_columns"]
 
 FEW_LEVELS = 30
-FARTHEST = 1e12
+# Squares of what is farther away would take the digits of all others; a t law with one degree of freedom gets there
+# once in a hundred thousand rows.
+FARTHEST = 1e5
+CODE = 3.0  # ranges of the other values; a common value that is farther off is a code, as 9999 for what is not known
 
 
 class Columns(NamedTuple):
@@ -30,7 +33,6 @@ class Columns(NamedTuple):
             X = X[:, self.continuous]
         near = X - self.middle[self.continuous].astype(X.dtype)
         near /= self.unit[self.continuous].astype(X.dtype)
-        # Squares of what is farther away would overflow.
         return np.clip(near, -FARTHEST, FARTHEST, out=near).astype(np.float32, copy=False)
 
     def blurred(self, standard: Array, rng: np.random.Generator) -> Array:
@@ -75,6 +77,8 @@ def typical_columns(X: Array) -> Columns:
     # A quarter of the rows on one value: a flag, a group or a count of mostly zeros.
     lag = max(n // 4, 1)
     common = np.any(ordered[:, lag:] == ordered[:, :-lag], axis=1) if n > lag else np.ones(len(ordered), bool)
+    for column in np.flatnonzero(common):
+        common[column] = not _has_code(ordered[column], lag)
     # Between the levels of a rating or a small count there are valleys that mean nothing.
     common |= levels < min(FEW_LEVELS, 0.5 * rows)
     unit = shortest_half_of_sorted(ordered.T)[1].astype(np.float64)
@@ -86,6 +90,18 @@ def typical_columns(X: Array) -> Columns:
     for column in np.flatnonzero((levels < 0.5 * rows) & ~common):
         grain[column] = np.median(np.diff(np.unique(ordered[column]))) / unit[column]
     return Columns(middle, unit, ~common, grain)
+
+
+def _has_code(ordered: Array, lag: int) -> bool:
+    """Tell whether the common value of a sorted column is far off from a majority of values that differ."""
+    spike = ordered[:-lag][ordered[lag:] == ordered[:-lag]]
+    if not len(spike):
+        return False
+    others = ordered[ordered != spike[0]]
+    if 2 * len(others) <= len(ordered) or _levels(others[None])[0] < FEW_LEVELS:
+        return False
+    gap = max(float(spike[0] - others[-1]), float(others[0] - spike[0]))
+    return gap > CODE * float(others[-1] - others[0])
 
 
 def _levels(ordered: Array) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robustream.learners.refined.fan import fan_evidence
 from robustream.learners.refined.mixture import fit_mixture
 from robustream.learners.refined.solver import (
     TINY,
@@ -24,6 +25,9 @@ from robustream.spaces import Array
 __all__ = ["Polished", "looks_clean", "looks_normal", "plain", "polish"]
 
 Mask = NDArray[np.bool_]
+CLEAR = (
+    4.0  # gain in log likelihood that a second line must bring: believed without need, it costs far more than it saves
+)
 
 
 class Polished(NamedTuple):
@@ -110,12 +114,17 @@ def polish(D: Array, Y: Array, beta: Array, use: Mask, sample: NDArray[np.intp],
         return Polished(beta, scale, weights, gram)
     precision = 0.01 if everyone else 0.1
     start = (Ds, Ys, beta, float(scale[0]), solver)
-    model, evidence = fit_mixture(*start, second_line=False, precision=precision)
+    model, evidence = one_line = fit_mixture(*start, second_line=False, precision=precision)
+    evidence += CLEAR
     # A second line may lie close by: then the outer rows are a better start for it than the outliers.
     starts = (1.0, 0.6) if k <= 20 else (1.0,)
     for inner in starts if n * (1 - model.share[0]) > 2 * k or k <= 20 else ():
         other, other_evidence = fit_mixture(*start, second_line=True, inner=inner, precision=precision)
         model, evidence = max((model, evidence), (other, other_evidence), key=lambda pair: pair[1])
+    if model is not one_line[0]:
+        line, opening = one_line[0].beta, (Ds @ (model.bad_beta - model.beta).astype(Ds.dtype))[:, 0]
+        if fan_evidence(residuals(Ds, Ys, line)[:, 0], opening, float(scale[0]), model.reach) + CLEAR > evidence:
+            model = one_line[0]
     beta = model.beta
     weights = use * model.posterior(D, Y, residuals(D, Y, beta)[:, 0])[0][0]
     for _ in range(0 if everyone else 3):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robustream.learners.refined.columns import typical_columns
 from robustream.learners.refined.joint import Joint, joint_moments, joint_with_missing
 from robustream.learners.refined.polish import Polished, looks_normal, plain, polish
-from robustream.learners.refined.scatter import ALONE, foreign_rows
+from robustream.learners.refined.scatter import ALONE, WILD, foreign_rows
 from robustream.learners.refined.solver import Solver, normal_equivalent, residuals, row_norm
 from robustream.learners.refined.starts import better_than_in_noise, robust_start
 from robustream.spaces import Array
@@ -31,6 +31,7 @@ SMALL_TABLE = 150
 # With fewer rows the residuals of least squares are normal as far as one can see, bad rows or not.
 ROWS_TO_JUDGE = 1000
 FITS_ALONE = 5.0  # z score up to which a row far from all others obeys
+MOST_COPIES = 0.05  # share of the rows that may be copies of one
 ENOUGH = 2000  # rows, to tell what is typical of a target
 
 
@@ -78,6 +79,9 @@ def refined_regression(
     level = middle if fit_intercept else np.zeros_like(middle)
     Y = (Y - level) / y_unit
     foreign = foreign_rows(X, rng)
+    if y_continuous.all():
+        # Copies never come back, whatever they obey: they would say with all their weight what one row says.
+        foreign.labels[_stuck(X, Y)] = WILD
     aside = foreign.labels != 0
     unit = foreign.typical.unit
     D, origin = _design(foreign.completed, unit, ~aside, fit_intercept)
@@ -106,6 +110,26 @@ def refined_regression(
         scale = np.sqrt(np.maximum(unexplained, 0.0)) / y_unit
     center = joint.mean * units + np.concatenate([origin, level])
     return RefinedFit(coef, scale * y_unit, left * y_unit, joint.weights, center, covariance)
+
+
+def _stuck(X: Array, Y: Array) -> Mask:
+    """Mark the copies of a row that makes up more than a twentieth: a sensor that hangs, or zeros for what is missing.
+
+    Any fit through such a row has residuals of exactly 0 there, and with them a small scale.
+    """
+    n = len(Y)
+    first = Y[:, 0]
+    middle = np.sort(first[:: max(n // ENOUGH, 1)])
+    lag = max(len(middle) // 25, 5)  # somewhat less than asked for, since a sample varies
+    repeated = middle[:-lag][middle[lag:] == middle[:-lag]] if len(middle) > lag else middle[:0]
+    candidates = np.flatnonzero(np.isin(first, repeated[:1]))
+    stuck = np.zeros(n, bool)
+    if len(candidates) > MOST_COPIES * n:
+        # Among those that share a target the middle one stands for the copies, if these are most of them.
+        same = np.all(X[candidates] == X[candidates[len(candidates) // 2]], axis=1)
+        if same.sum() > MOST_COPIES * n:
+            stuck[candidates[same]] = True
+    return stuck
 
 
 def _design(rows: Array, unit: Array, majority: Mask, fit_intercept: bool) -> tuple[Array, Array]:
