@@ -11,6 +11,7 @@ from common import FLOAT, Results
 
 import robustream as rs
 from robustream.kernels import reference
+from robustream.kernels.device_arrays import host_array
 from robustream.kernels.gpu.columns import column_medians, median_deviations
 from robustream.kernels.gpu.products import tall_product
 
@@ -79,8 +80,10 @@ def check_kernels(results: Results) -> None:
             assert np.array_equal(got, np.median(np.abs(exact - middle), axis=0)), (dtype, rows)
     results.add("check: medians and MAD", "equal to the last bit")
     left, right = (cupy.random.standard_normal((50_000, size), dtype=FLOAT) for size in (600, 520))
-    want = left.T.astype(np.float64) @ right.astype(np.float64)
-    error = float(abs(tall_product(left, right) - want).max() / len(left))
+    error = 0.0
+    for other in (right, left):
+        want = left.T.astype(np.float64) @ other.astype(np.float64)
+        error = max(error, float(abs(tall_product(left, other) - want).max() / len(left)))
     assert error < 1e-5, error
     results.add(
         "check: products of long tables by short numbers", f"largest error {error:.1e}", note="of a mean square"
@@ -110,11 +113,12 @@ def check_estimators(results: Results) -> None:
             host, there = (rs.OutlierRobustPCA(3, **size, **more) for more in ({}, device))
             host.fit(X), there.fit(rows)
             same = [r.verdict for r in host.batch_report_] == [r.verdict for r in there.batch_report_]
-            turned = np.linalg.norm(there.components_.T @ there.components_ - host.components_.T @ host.components_)
+            found, basis = host_array(there.components_), host.components_
+            turned = np.linalg.norm(found.T @ found - basis.T @ basis)
             other, model = (rs.OutlierRobustRegressor(**size, **more) for more in ({}, device))
             other.fit(X, y), model.fit(rows, targets)
             same &= [r.verdict for r in other.batch_report_] == [r.verdict for r in model.batch_report_]
-            apart = np.linalg.norm(model.coef_ - other.coef_) / np.linalg.norm(other.coef_)
+            apart = np.linalg.norm(host_array(model.coef_) - other.coef_) / np.linalg.norm(other.coef_)
             results.add(
                 f"check: {name} learner, {place}",
                 f"subspace {turned:.1e}, coefficients {apart:.1e} from the host's",

@@ -73,7 +73,7 @@ def principal(results: Results, floors: Floors, count: int, rows: int = 1_000_00
         with threadpool_limits(2):
             clock.drive(batches([]), model.partial_fit)
         start = time.perf_counter()
-        error = subspace_error(model.components_.T, truth)
+        error = subspace_error(model.components_.get().T, truth)
         settled = time.perf_counter() - start
         read = rows * count * columns * 4 / floors.read / 1e12
         name = learner if isinstance(learner, str) else "trimmed"
@@ -114,7 +114,7 @@ def tags(results: Results, floors: Floors, refined: bool, count: int, rows: int 
     clock = Clock()
     clock.drive(batches(), model.partial_fit)
     start = time.perf_counter()
-    coef = model.coef_
+    coef = model.coef_.get()
     settled = time.perf_counter() - start
     directions = coef / np.linalg.norm(coef, axis=1, keepdims=True)
     error = float(np.sqrt(np.mean(np.sum((directions - truth) ** 2, axis=1))))

@@ -1,36 +1,35 @@
 """A model applied to each row of files, in batches: outlier scores, predictions, coordinates.
 
 Every row of every readable file has a line in the output, in order, whatever is wrong with it: cells that cannot be
-worked out are empty. What cannot be read at all is listed.
+worked out are empty. What cannot be read is listed, with its place.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 from numpy.typing import NDArray
 
-from robustream.batch import Batch
-from robustream.errors import InvalidInputError, StorageError
+from robustream.batch import Batch, Illegible
+from robustream.errors import InvalidInputError
 from robustream.estimators import OutlierRobust, OutlierRobustRegressor, TrimmedRegressor
 from robustream.persistence import load_with_extra
 from robustream.sources.reading_ahead import read_ahead
 from robustream.sources.tables import open_tables
+from robustream.sources.tables.schema import UnknownColumnsError
 from robustream.sources.tables.whole_frames import frame_of_rows
+from robustream.sources.tables.writing import table_writer
 
 __all__ = ["Applied", "apply_to_files"]
 
 What = Literal["score", "predict", "transform"]
 Columns = dict[str, NDArray[Any]]
+
+_METHODS: dict[What, str] = {"score": "outlier_scores", "predict": "predict", "transform": "transform"}
 
 _ROWS_AT_ONCE = 65_536
 _BYTES_AT_ONCE = 64_000_000
@@ -40,9 +39,10 @@ class Applied(NamedTuple):
     """What became of the rows."""
 
     rows: int
-    empty: int  # rows with missing or infinite cells
+    empty: int  # rows with missing, infinite or unreadable cells
     outliers: int | None  # None where no scores were asked for
-    failed: list[tuple[str, str]]  # what could not be read, and why
+    failed: list[tuple[str, str]]  # parts of files that could not be read, and why
+    illegible: list[str]  # cells that hold no number, and lines that are no row: the first of each batch and column
 
     def say(self) -> str:
         """Say it in a line."""
@@ -50,7 +50,9 @@ class Applied(NamedTuple):
         if self.outliers is not None:
             share = self.outliers / max(1, self.rows - self.empty)
             text += f", {self.outliers:,} of them outliers ({share:.2%})"
-        return text + (f", {self.empty:,} with missing cells." if self.empty else ".")
+        return text + (
+            f", {self.empty:,} without a result for cells that are missing or hold no number." if self.empty else "."
+        )
 
 
 def apply_to_files(
@@ -62,20 +64,25 @@ def apply_to_files(
     target: Sequence[str] | None = None,
     header: bool = True,
     separator: str | None = None,
+    decimal: str | None = None,
     progress: bool = False,
 ) -> Applied:
     """Write what a model says of each row of files to one file, whose name says in which format."""
     model, extra = load_with_extra(model_path)
-    work = _work(what, model)
+    work = _work(what, model, _known_targets(extra))
     names = getattr(model, "feature_names_in_", None)
-    table = open_tables(
-        sources,
-        target=_targets(model, extra, target) if what == "score" else None,
-        columns=None if names is None else [str(name) for name in names],
-        missing="keep",
-        header=header,
-        separator=separator,
-    )
+    try:
+        table = open_tables(
+            sources,
+            target=_targets(model, extra, target) if what == "score" else None,
+            columns=None if names is None else [str(name) for name in names],
+            missing="keep",
+            header=header,
+            separator=separator,
+            decimal=decimal,
+        )
+    except UnknownColumnsError as error:
+        raise InvalidInputError(_say_unknown(error)) from error
     if len(table.feature_names) != model.n_features_in_:
         raise InvalidInputError(
             f"the model has {model.n_features_in_} columns without names, and the files have "
@@ -85,8 +92,9 @@ def apply_to_files(
     source = table.in_batches(size)
     rows = empty = outliers = 0
     failed: list[tuple[str, str]] = []
+    illegible: list[str] = []
     counter = _RowCounter()
-    with _writer(out) as write, _bar(progress, what, source.count) as advance:
+    with table_writer(out) as write, _bar(progress, what, source.count) as advance:
         for batch in read_ahead(source.batches(), 2):
             advance()
             if batch.failure is not None:
@@ -94,21 +102,50 @@ def apply_to_files(
                 continue
             columns, complete = _answers(model, work, batch, names)
             file, first = counter.place(batch)
+            illegible += [_say_illegible(cells, file, first) for cells in sorted(batch.illegible, key=_row_of)]
+            if reason := _why_mostly_illegible(batch):
+                failed.append((batch.label, reason))
             write({"file": np.full(batch.rows, file, dtype=object), "row": first + np.arange(batch.rows), **columns})
             rows, empty = rows + batch.rows, empty + batch.rows - int(complete.sum())
             outliers += int((columns["outlier"] == True).sum()) if what == "score" else 0  # noqa: E712 (None too)
-    return Applied(rows, empty, outliers if what == "score" else None, failed)
+    return Applied(rows, empty, outliers if what == "score" else None, failed, illegible)
 
 
-def _work(what: What, model: Any) -> Callable[[Any, Any], Columns]:
-    method = {"score": "outlier_scores", "predict": "predict", "transform": "transform"}[what]
-    if not hasattr(model, method):
-        raise InvalidInputError(f"a {type(model).__name__} cannot {what}: it has no {method}")
+def _say_unknown(error: UnknownColumnsError) -> str:
+    if error.argument == "target":
+        return f"a regression scores rows by their target, and {error.lacking}"
+    return f"the model was fitted to other columns: {error.lacking}"
+
+
+def _row_of(cells: Illegible) -> int:
+    return cells.row
+
+
+def _say_illegible(cells: Illegible, file: str, first: int) -> str:
+    more = f" ({cells.number:,} like it in this part)" if cells.number > 1 else ""
+    return f"{file} row {first + cells.row}: {cells.reason}{more}"
+
+
+def _why_mostly_illegible(batch: Batch) -> str | None:
+    """Say why most rows of a batch came to nothing: that is no longer a slip of the pen."""
+    worst = max(batch.illegible, key=lambda cells: cells.number, default=None)
+    if worst is None or 2 * worst.number <= batch.rows:
+        return None
+    return f"{worst.number} of {batch.rows} rows could not be read: {worst.reason}"
+
+
+def _work(what: What, model: Any, targets: Sequence[str]) -> Callable[[Any, Any], Columns]:
+    if not hasattr(model, _METHODS[what]):
+        raise InvalidInputError(f"the model is an {type(model).__name__}, which cannot {what}; it can {_can(model)}")
     if what == "score":
         return _scores(model)
     if what == "predict":
-        return lambda X, _: _numbered("prediction", model.predict(X))
-    return lambda X, _: _numbered("component", model.transform(X))
+        return lambda X, _: _named("prediction", model.predict(X), targets)
+    return lambda X, _: _named("component", model.transform(X), ())
+
+
+def _can(model: Any) -> str:
+    return " and ".join(what for what, method in _METHODS.items() if hasattr(model, method))
 
 
 def _scores(model: Any) -> Callable[[Any, Any], Columns]:
@@ -150,18 +187,26 @@ def _spread(values: NDArray[Any], complete: NDArray[np.bool_]) -> NDArray[Any]:
     return spread
 
 
-def _numbered(name: str, values: NDArray[Any]) -> Columns:
+def _named(what: str, values: NDArray[Any], names: Sequence[str]) -> Columns:
+    """Give each column a name: that of its target if it is known, else its number."""
     if values.ndim == 1:
-        return {name: values}
-    return {f"{name} {place + 1}": values[:, place] for place in range(values.shape[1])}
+        return {what: values}
+    count = values.shape[1]
+    if len(names) != count:
+        names = [str(place + 1) for place in range(count)]
+    return {f"{what} {name}": values[:, place] for place, name in enumerate(names)}
+
+
+def _known_targets(extra: Any) -> list[str]:
+    """Give the names of the targets that a model file tells."""
+    return [str(name) for name in (extra.get("targets") if isinstance(extra, dict) else None) or ()]
 
 
 def _targets(model: Any, extra: Any, given: Sequence[str] | None) -> list[str] | None:
     """Give the names of the targets: a regression scores rows by how far their targets are from the prediction."""
     if not isinstance(model, (OutlierRobustRegressor, TrimmedRegressor, OutlierRobust)):
         return None
-    known = extra.get("targets") if isinstance(extra, dict) else None
-    names = list(given or known or ())
+    names = list(given or _known_targets(extra))
     if not names:
         raise InvalidInputError("the model does not know the name of its target; say it with --target")
     return names
@@ -184,57 +229,6 @@ class _RowCounter:
         begin = int(first) if first.isdigit() else self._next
         self._next = begin + batch.rows
         return file or batch.label, begin
-
-
-@contextmanager
-def _writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
-    """Give a function that appends rows to a file, which appears under its name when it is complete."""
-    final = Path(path)
-    make = _WRITERS.get(final.suffix.lower())
-    if make is None:
-        raise InvalidInputError(f"--out must end in one of {', '.join(_WRITERS)}; {final.name} came")
-    try:
-        handle, name = tempfile.mkstemp(dir=final.absolute().parent, prefix=f".{final.name}.")
-    except OSError as error:
-        raise StorageError(f"{final} cannot be written: {error.strerror}") from error
-    os.close(handle)
-    writer: Any = None
-
-    def write(columns: Columns) -> None:
-        nonlocal writer
-        table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
-        if writer is None:
-            writer = make(name, table.schema)
-        writer.write_table(table.cast(writer.schema) if hasattr(writer, "schema") else table)
-
-    try:
-        yield write
-        if writer is None:
-            raise InvalidInputError("no row could be read, so that nothing was written")
-        writer.close()
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, final)
-    except OSError as error:
-        raise StorageError(f"{final} cannot be written: {error.strerror or error}") from error
-    finally:
-        if writer is not None:
-            writer.close()
-        Path(name).unlink(missing_ok=True)
-
-
-_WRITERS: dict[str, Callable[[str, pa.Schema], Any]] = {
-    ".parquet": lambda name, schema: pa.parquet.ParquetWriter(name, schema),
-    ".csv": lambda name, schema: pa.csv.CSVWriter(name, schema),
-    ".arrow": lambda name, schema: pa.ipc.new_file(name, schema),
-    ".feather": lambda name, schema: pa.ipc.new_file(name, schema),
-}
-
-
-def _umask() -> int:
-    """Read the mask for new files: it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager

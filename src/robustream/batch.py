@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from robustream.spaces import Point
 
-__all__ = ["Batch", "BatchRecord", "Estimate", "Verdict"]
+__all__ = ["Batch", "BatchRecord", "Estimate", "Illegible", "Verdict"]
 
 Verdict = Literal["kept", "rejected", "failed", "late"]
+
+
+class Illegible(NamedTuple):
+    """Cells of a column that hold no number, or whole lines that are no row: how many, and the first of them."""
+
+    column: str | None  # None for lines
+    number: int
+    row: int  # the place of the first among the rows that came
+    reason: str  # what is wrong with it
 
 
 class Batch(NamedTuple):
@@ -29,6 +38,7 @@ class Batch(NamedTuple):
     failure: str | None = None  # why the rows could not be had; X is empty then
     stats: Mapping[str, float] = {}  # what a source noticed on the way, such as rows dropped for missing cells
     kept: NDArray[np.bool_] | None = None  # which of the rows that came are in X, where some were dropped
+    illegible: tuple[Illegible, ...] = ()  # cells and lines that were taken for missing
 
     @property
     def rows(self) -> int:

@@ -146,3 +146,12 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(folder, tmp_path):
     assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["checkpoint"]
     resumed = rs.fit(rs.OutlierRobustPCA(2), folder, checkpoint=checkpoint, resume=True)
     np.testing.assert_array_equal(resumed.components_, rs.fit(rs.OutlierRobustPCA(2), folder).components_)
+
+
+def test_a_run_goes_on_only_with_the_same_way_to_read(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 99, size=(500, 2))
+    (tmp_path / "a.csv").write_text("a|b\n" + "\n".join(f"{a},5|{b},25" for a, b in rows))
+    path = tmp_path / "checkpoint"
+    rs.fit(rs.OutlierRobustPCA(1), tmp_path / "a.csv", checkpoint=path, decimal=",")
+    with pytest.raises(CheckpointError, match="decimal was"):
+        rs.fit(rs.OutlierRobustPCA(1), tmp_path / "a.csv", checkpoint=path, resume=True)

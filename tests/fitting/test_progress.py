@@ -108,3 +108,16 @@ def test_wrong_rhythms(every):
         return
     with pytest.raises(InvalidInputError, match="checkpoint_every"):
         Rhythm(every)
+
+
+def test_batches_that_failed_do_not_count_towards_the_fewest():
+    def half_of_them_fail():
+        for X, y in _batches(0, 3, rows=4000):
+            yield X, y
+            yield X[:, :2], y
+
+    model = rs.fit(rs.OutlierRobustRegressor(learner="classical"), half_of_them_fail, tolerance=0.5, quorum=0.4)
+    kept = sum(record.verdict == "kept" for record in model.batch_report_)
+    assert (kept, model.n_batches_seen_) == (FEWEST_BATCHES, 2 * FEWEST_BATCHES - 1)
+    looks = model.fit_notes_["history"]
+    assert [look[0] for look in looks] == [2 * batches - 1 for batches in range(1, 17) if is_look(batches)]

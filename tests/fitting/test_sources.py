@@ -196,3 +196,50 @@ def test_files_without_rows(tmp_path):
     (tmp_path / "empty.csv").write_text("a,b,c\n")
     with pytest.raises(InvalidInputError, match="no rows"):
         rs.fit(rs.OutlierRobustPCA(1), tmp_path, columns=["a", "b"])
+
+
+def _frames():
+    rng = np.random.default_rng(0)
+    for day in range(10):
+        rows = rng.normal(size=(200, 2))
+        frame = pd.DataFrame({"a": rows[:, 0], "b": rows[:, 1], "price": rows @ [1.0, 2.0]})
+        yield frame[["price", "b", "a"]] if day == 5 else frame
+
+
+@pytest.mark.parametrize(
+    ("items", "target"),
+    [
+        (_frames, "price"),
+        (lambda: _frames(), ["price"]),
+        (_frames(), "price"),
+        (list(_frames()), "price"),
+        (lambda: ((frame.drop(columns="price"), frame["price"]) for frame in _frames()), None),
+        (lambda: (pa.Table.from_pandas(frame) for frame in _frames()), "price"),
+    ],
+)
+def test_names_of_columns_come_with_frames_one_by_one(items, target):
+    model = rs.fit(rs.OutlierRobustRegressor(), items, target=target)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(np.ravel(model.coef_), [1.0, 2.0], atol=1e-9)
+    assert {record.verdict for record in model.batch_report_} == {"kept"}
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(next(_frames())[["b", "a"]])
+
+
+def test_a_frame_of_other_columns_beside_its_target_is_a_failed_batch():
+    def items():
+        for number, frame in enumerate(_frames()):
+            names = {"a": "other"} if number == 3 else {}
+            yield frame.drop(columns="price").rename(columns=names), frame["price"]
+
+    model = rs.fit(rs.OutlierRobustRegressor(), items)
+    assert [record.index for record in model.batch_report_ if record.verdict == "failed"] == [3]
+    assert "no column 'a'" in model.batch_report_[3].reason
+
+
+def test_a_column_of_several_types_is_named():
+    frame = pd.DataFrame({"a": [1.0, "oops", 3.0] * 100, "b": np.arange(300.0)})
+    with pytest.raises(InvalidInputError, match=r"column 'a' holds values of several types; pandas\.to_numeric"):
+        rs.fit(rs.OutlierRobustPCA(1), frame)
+    with pytest.raises(InvalidInputError, match=r"item 0: column 'a' holds values of several types"):
+        rs.fit(rs.OutlierRobustPCA(1), [frame])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 import pytest
 from typer.testing import CliRunner
@@ -86,7 +87,7 @@ def test_what_was_not_run_is_not_judged(tmp_path, store):
 @pytest.mark.parametrize(("dirty", "verdict"), [(0.5, "holds"), (0.06, "does not hold")])
 def test_verdicts_come_from_the_numbers(dirty, verdict):
     claim = next(claim for claim in EXPERIMENTS["figure-1c"].claims if claim.says.startswith("Plain breaks down"))
-    fields = {"spread": "even", "method": "plain"}
+    fields = {"spread": "even", "method": "plain", "seen": None}
     results = Results([{**fields, "fraction": 0.0, "error": 0.05}, {**fields, "fraction": 0.1, "error": dirty}])
     assert claim.judge(results).verdict == verdict
 
@@ -138,3 +139,17 @@ def test_the_command_draws_what_is_stored(store):
     assert "cannot be checked" not in result.output
     assert (folder / "index.html").exists()
     assert (folder / "index.md").exists()
+
+
+def test_progress_is_told_where_there_is_no_terminal(tmp_path, monkeypatch):
+    # By name, since the package shows the command of this name and not its module.
+    monkeypatch.setattr(import_module("robustream.cli.reproduce"), "SAY_EVERY", 0.0)
+    options = ["theory", "--size", "tiny", "--jobs", "1", "--out", str(tmp_path)]
+    result = CliRunner().invoke(command(), options, env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    pieces = len(list(EXPERIMENTS["theory"].cells(CONTEXT)))
+    assert f"{pieces} pieces of work" in result.output
+    told = re.findall(r"(\d+)% done after .* left \(theory-", result.output)
+    assert len(told) == pieces
+    assert told == sorted(told, key=int)
+    assert told[-1] == "100"

@@ -10,7 +10,7 @@ from robustream.paper.results import Results
 from robustream.paper.simulation import Streams, run_streams
 from robustream.paper.sizes import SIZES
 from robustream.paper.table_2_scale import PAPER_ROWS, SCALE_METHODS, Scale, run_scale
-from robustream.paper.theory_lemmas import Lemma, median_constant, run_lemma_1, run_lemma_4, run_theorem_3
+from robustream.paper.theory_lemmas import Lemma, median_constant, run_lemma_1, run_lemma_4, run_single, run_theorem_3
 from robustream.paper.theory_rates import Rate, run_filter, run_rates
 from robustream.paper.timing import Speed, run_speed
 
@@ -60,7 +60,16 @@ def test_the_filter_nears_the_median_with_a_constant_that_suits():
     last = max(rows.different("value"))
     assert last == SIZE.filter_steps
     suited = rows.rms(value=last, method="to the median, constant suited")
-    assert suited < 0.1 * rows.rms(value=last, method="to the median, constant four times too large")
+    for other in ("small", "large"):
+        assert suited < 0.1 * rows.rms(value=last, method=f"to the median, constant four times too {other}")
+
+
+def test_one_bad_estimate_ruins_the_average_of_vectors_only():
+    rows = Results(run_single(Lemma(100, 0), {}))
+    near, far = (rows.where(distance=distance) for distance in (0.0, 1e4))
+    assert far.mean("averaging") > 100 * near.mean("averaging")
+    assert far.mean("median") < 1.2 * near.mean("median")
+    assert far.mean("projectors") < 1.2 * near.mean("projectors")
 
 
 @pytest.mark.parametrize("method", SCALE_METHODS)
@@ -75,10 +84,10 @@ def test_the_wide_run_counts_its_rows(method):
         assert row["agreement"] > 0.65
 
 
-@pytest.mark.parametrize("method", ["ORL-PCA", "DRL"])
+@pytest.mark.parametrize("method", ["ORL-PCA", "DRL", "batch RoTR", "DRL for regression"])
 def test_time_and_memory_are_measured(method):
     (row,) = run_speed(Speed(method, 3, 500, 10, 2), {})
     assert row["seconds"] > 0
     assert row["data_bytes"] == 3 * 500 * 10 * 4
-    if method == "DRL":
-        assert row["sent_bytes"] == 3 * 10 * 2 * 4
+    sent = {"DRL": 3 * 10 * 2 * 4, "DRL for regression": 3 * 10 * 4}
+    assert row.get("sent_bytes") == sent.get(method)

@@ -37,10 +37,11 @@ def test_the_quick_run(tmp_path):
     assert all(section.complete for section in page.sections)
     check_regression_with_outlier_batches(read(store, "figure-1b"))
     check_colluding_components(read(store, "figure-1a"))
-    # What we promise is asserted; what the paper says gets a verdict on the page, whatever it is.
-    ours = [pair for section in page.sections for pair in section.findings if pair[0].line == "(ours)"]
-    assert len(ours) == 5
-    assert all(finding.verdict == "holds" for _, finding in ours), ours
+    # What we promise is asserted; what the paper says, and what is only a hope, gets a verdict on the page.
+    ours = [pair for section in page.sections for pair in section.findings if pair[0].is_ours]
+    promised = [pair for pair in ours if "can be repaired" in pair[0].says or "On spoiled tags" in pair[0].says]
+    assert len(promised) == 5
+    assert all(finding.verdict == "holds" for _, finding in promised), promised
     assert (tmp_path / "index.html").stat().st_size > 100_000
 
 

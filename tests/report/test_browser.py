@@ -105,8 +105,12 @@ def test_the_search_box_leaves_what_matches(show, pca_data):
 def marks(page):
     """Give where the rejected and kept marks are, in the window."""
     page.locator(".zoomable").scroll_into_view_if_needed()
+    # The page hears of scrolling with the next frame, and then hides its box of details.
     return page.evaluate(
-        """() => {
+        """async () => {
+          const frame = () => new Promise((done) => requestAnimationFrame(done));
+          await frame();
+          await frame();
           const box = document.querySelector(".zoomable").getBoundingClientRect();
           const starts = (kind) => document.querySelector(`.mark.${kind}`).getAttribute("d").match(/M[^a-z]+/g)
             .map((text) => text.slice(1).split(" ").map(Number));

@@ -153,3 +153,26 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, pca_data):
     with pytest.raises(StorageError):
         write_report(pca_data, tmp_path / "missing" / "report.html")
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_rows_of_rejected_batches_are_accounted_for():
+    """They are not among the worst rows, and the page says where they are."""
+    kept = BatchRecord(0, "a.csv#0-9", 10, "kept", 1.0, 1.0, "")
+    rejected = [BatchRecord(place, f"b.csv#{place}-9", 1500, "rejected", 0.0, 9.0, "mean") for place in (1, 2)]
+    worst = (WorstRow("a.csv#0-9", 3, 5.0),)
+    data = ReportData("t", "other", ("x",), 3010, 3, (kept, *rejected), worst_rows=worst)
+    text = "".join(Reader(render_html(data)).text)
+    assert "The 3,000 rows of the 2 batches that were rejected as a whole are not among them" in text
+    assert "robustream score" in text
+    assert "rejected as a whole" not in "".join(Reader(render_html(data._replace(batches=(kept,)))).text)
+
+
+def test_unreadable_cells_and_lines_are_counted():
+    data = ReportData(
+        "t", "other", ("x", "z"), 100, 1, (), missing={"x": 3}, unreadable={"x": 7, "z": 1}, unreadable_lines=2
+    )
+    page = render_html(data)
+    section = page[page.index('id="missing"') :]
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", section[: section.index("</section>")])
+    assert [re.sub(r"<[^>]*>", "", cell) for cell in cells][4:] == ["x", "3", "7", "10.0%", "z", "0", "1", "1.0%"]
+    assert "2 lines have too few or too many fields" in section

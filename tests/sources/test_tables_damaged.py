@@ -71,15 +71,17 @@ def pickled():
     return file.getvalue()
 
 
-def ragged():
-    lines = csv_text().splitlines(keepends=True)
-    lines[30] = b"1,2,3,4,5\n"
-    return b"".join(lines)
+def ragged(number):
+    return with_lines(b"1,2,3,4,5\n", number)
 
 
-def words():
+def words(number):
+    return with_lines(b"1,oops,3\n", number)
+
+
+def with_lines(line, number):
     lines = csv_text().splitlines(keepends=True)
-    lines[30] = b"1,oops,3\n"
+    lines[22 : 22 + number] = [line] * number
     return b"".join(lines)
 
 
@@ -102,8 +104,8 @@ KNOWN_AT_ONCE = {
     "cut npy": ("0.npy", b"\x93NUMPY\x01\x00v\x00{'descr'", "not a whole NumPy file"),
     "pickle in npy": ("0.npy", pickled(), "not a whole NumPy file"),
     "binary csv": ("0.csv", bytes(range(256)) * 50, "not text"),
-    "latin csv": ("0.csv", "größe,b,y\n1,2,3\n".encode("latin-1"), "not UTF-8"),
-    "utf-16 csv": ("0.csv", csv_text().decode().encode("utf-16"), "not text in UTF-8"),
+    "latin csv": ("0.csv", "größe,b,y\n1,2,3\n".encode("latin-1"), "its columns are 'größe', 'b', 'y'"),
+    "unmarked utf-16 csv": ("0.csv", csv_text().decode().encode("utf-16-le"), "not text in UTF-8"),
     "old mac csv": ("0.csv", csv_text().replace(b"\n", b"\r"), "carriage returns"),
     "one long line": ("0.csv", b"x" * (17 << 20), "no line ends"),
     "other columns": ("0.csv", b"u,v,w\n1,2,3\n", "no column 'a', 'b', 'y' .its columns are 'u', 'v', 'w'."),
@@ -121,9 +123,12 @@ KNOWN_AT_ONCE = {
 }
 
 SEEN_IN_READING = {
-    "ragged csv": ("0.csv", ragged(), "5 fields where 3 are needed"),
-    "words in csv": ("0.csv", words(), "column 'b' holds 'oops' where a number is needed"),
-    "open quote": ("0.csv", csv_text()[:-5] + b'"', "."),
+    "ragged csv": (
+        "0.csv",
+        ragged(15),
+        "15 of 20 rows cannot be used: a line has 5 fields where 3 are needed; it begins",
+    ),
+    "words in csv": ("0.csv", words(15), "column 'b' holds 'oops' where a number is needed .the first of 15"),
     "all null": ("0.parquet", as_parquet(b=pa.nulls(ROWS)), "20 of 20 rows cannot be used: column 'b' is missing"),
     "null floats": ("0.parquet", as_parquet(b=pa.nulls(ROWS, pa.float64())), "column 'b' is missing in 20 rows"),
     "nothing but NaN": ("0.parquet", as_parquet(a=np.full(ROWS, np.nan)), "column 'a' is missing in 20 rows"),
@@ -179,8 +184,8 @@ def test_what_reading_finds(tmp_path, case):
     assert_only_the_bad_file_fails(tables, tmp_path / name, reason)
 
 
-def test_a_bad_line_spoils_only_its_own_batch(tmp_path):
-    (tmp_path / "a.csv").write_bytes(ragged())
+def test_bad_lines_spoil_only_their_own_batch(tmp_path):
+    (tmp_path / "a.csv").write_bytes(ragged(15))
     batches = list(Tables(tmp_path / "a.csv").in_batches(20))
     assert [batch.failure is None for batch in batches] == [True, False, True]
 

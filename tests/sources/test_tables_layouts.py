@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustream.sources import Tables, cut
-from robustream.sources.tables.csv_bytes import lines_between
+from robustream.sources.tables.csv_bytes import Packing, lines_between
 from robustream.sources.tables.csv_files import CsvPieces
 from robustream.sources.tables.groups import regroup
 from robustream.sources.tables.pipes import lines_in_groups
@@ -200,8 +200,8 @@ def test_partitions_begin_at_row_groups_and_are_not_tiny(tmp_path):
 
 
 def test_a_compressed_file_is_one_partition():
-    assert list(CsvPieces("a.csv.gz", "gzip", None, (0, 5, 9, 20)).starts()) == [0]
-    assert list(CsvPieces("a.csv", None, None, (0, 5, 9, 20)).starts()) == [0, 1, 2]
+    assert list(CsvPieces("a.csv.gz", Packing("gzip"), None, (0, 5, 9, 20)).starts()) == [0]
+    assert list(CsvPieces("a.csv", Packing(), None, (0, 5, 9, 20)).starts()) == [0, 1, 2]
 
 
 def test_float32_stays_and_others_widen(tmp_path):

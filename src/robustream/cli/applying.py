@@ -7,16 +7,29 @@ from typing import Annotated, Any
 
 import typer
 
-from robustream.cli import options
+from robustream.cli import checks, options
 from robustream.cli.exits import ExitCode, errors_as_exits, fail, refuse_overwriting
 
 __all__ = ["predict", "score", "transform"]
 
+_MOST_NAMED = 20
+
 Output = Annotated[
     Path,
-    typer.Option("--out", "-o", dir_okay=False, help="Where to write: .parquet, .csv, .arrow or .feather."),
+    typer.Option(
+        "--out",
+        "-o",
+        dir_okay=False,
+        callback=checks.ending((".parquet", ".csv", ".arrow", ".feather")),
+        help="Where to write: .parquet, .csv, .arrow or .feather.",
+    ),
 ]
-Target = Annotated[list[str] | None, typer.Option(help="Target columns, if the model does not know their names.")]
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", callback=checks.names, help="Target columns, if the model does not know their names."
+    ),
+]
 
 
 def score(
@@ -26,13 +39,14 @@ def score(
     target: Target = None,
     header: options.Header = True,
     separator: options.Separator = None,
+    decimal: options.Decimal = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Give each row of files its outlier score and flag.
 
-    The output has a line for each row: file, row (from 0), score and outlier; empty where a row has missing cells.
+    The output has a line for each row: file, row (from 0), score and outlier; empty where cells lack or hold no number.
     """
-    _apply("score", model, sources, out, target, header, separator, quiet)
+    _apply("score", model, sources, out, target, header, separator, decimal, quiet)
 
 
 def predict(
@@ -41,10 +55,11 @@ def predict(
     out: Output,
     header: options.Header = True,
     separator: options.Separator = None,
+    decimal: options.Decimal = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Predict the target for each row of files; the target column need not be there."""
-    _apply("predict", model, sources, out, None, header, separator, quiet)
+    _apply("predict", model, sources, out, None, header, separator, decimal, quiet)
 
 
 def transform(
@@ -53,10 +68,11 @@ def transform(
     out: Output,
     header: options.Header = True,
     separator: options.Separator = None,
+    decimal: options.Decimal = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Give each row of files its coordinates along the components."""
-    _apply("transform", model, sources, out, None, header, separator, quiet)
+    _apply("transform", model, sources, out, None, header, separator, decimal, quiet)
 
 
 def _apply(
@@ -67,6 +83,7 @@ def _apply(
     target: list[str] | None,
     header: bool,
     separator: str | None,
+    decimal: str | None,
     quiet: bool,
 ) -> None:
     with errors_as_exits():
@@ -75,6 +92,8 @@ def _apply(
         from robustream.applying import apply_to_files
 
         console = Console(stderr=True, highlight=False)
+        if out.resolve() == path.resolve():
+            raise typer.BadParameter(f"--out must not be the model itself, {path}")
         refuse_overwriting(sources, out)
         outcome = apply_to_files(
             what,
@@ -84,10 +103,17 @@ def _apply(
             target=options.split_names(target),
             header=header,
             separator=separator,
+            decimal=decimal,
             progress=not quiet and console.is_terminal,
         )
     if not quiet:
         console.print(f"{outcome.say()} Written to {out}.", soft_wrap=True, markup=False)
+    if outcome.illegible:
+        console.print("Cells or lines that could not be read:", style="bold red")
+        for place in outcome.illegible[:_MOST_NAMED]:
+            console.print(f"  {place}", soft_wrap=True, markup=False)
+        if len(outcome.illegible) > _MOST_NAMED:
+            console.print(f"  and {len(outcome.illegible) - _MOST_NAMED} more")
     if outcome.failed:
-        shown = "".join(f"\n  {label}: {reason}" for label, reason in outcome.failed[:20])
+        shown = "".join(f"\n  {label}: {reason}" for label, reason in outcome.failed[:_MOST_NAMED])
         raise fail(f"{len(outcome.failed)} parts of the files could not be read:{shown}", ExitCode.INCOMPLETE)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import typer
 
+from robustream.cli.wording import as_options
+
 __all__ = ["ExitCode", "errors_as_exits", "fail", "refuse_overwriting"]
 
 
@@ -27,7 +29,7 @@ class ExitCode(IntEnum):
 
 def fail(message: str, code: ExitCode) -> typer.Exit:
     """Print a message on standard error and give the exit to raise."""
-    typer.secho(f"Error: {message}", err=True, fg=typer.colors.RED)
+    typer.secho(f"Error: {as_options(message)}", err=True, fg=typer.colors.RED)
     return typer.Exit(int(code))
 
 
@@ -40,6 +42,15 @@ def refuse_overwriting(sources: Sequence[str], *outputs: Path | None) -> None:
     for output in outputs:
         if output is not None and output.resolve() in read:
             raise InvalidInputError(f"{output} is one of the files to read: write the result elsewhere")
+
+
+def _say_os_error(error: OSError) -> str:
+    """Say what is wrong with a file, without the number of the error."""
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename}"
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename} is a folder, not a file"
+    return f"{error.filename} cannot be read: permission denied"
 
 
 @contextmanager
@@ -59,5 +70,7 @@ def errors_as_exits() -> Iterator[None]:
         raise fail(str(error), ExitCode.BAD_FILE) from error
     except errors.StorageError as error:
         raise fail(str(error), ExitCode.CANNOT_WRITE) from error
-    except (errors.RobustreamError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+    except errors.RobustreamError as error:
         raise fail(str(error), ExitCode.BAD_INPUT) from error
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise fail(_say_os_error(error), ExitCode.BAD_INPUT) from error

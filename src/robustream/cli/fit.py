@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from robustream.cli import options
+from robustream.cli import checks, options
 from robustream.cli.exits import ExitCode, errors_as_exits, fail, refuse_overwriting
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from robustream.cli.telling import fit_and_tell
 
 __all__ = ["fit"]
 
@@ -30,7 +28,14 @@ def pca(
     out: options.Model,
     components: Annotated[
         str,
-        typer.Option("--components", "-k", show_default=False, help="How many [2], or a share as 0.95."),
+        typer.Option(
+            "--components",
+            "-k",
+            metavar="NUMBER",
+            callback=checks.components,
+            show_default=False,
+            help="How many [2], or a share as 0.95.",
+        ),
     ] = "2",
     standardize: Annotated[bool, typer.Option("--standardize", help="Bring columns to unit scale first.")] = False,
     report: options.Report = None,
@@ -40,6 +45,7 @@ def pca(
     join_small_files: options.JoinSmallFiles = False,
     header: options.Header = True,
     separator: options.Separator = None,
+    decimal: options.Decimal = None,
     learner: options.Learner = "refined",
     aggregator: options.Aggregator = "filtered",
     batch_size: options.BatchSize = "auto",
@@ -75,7 +81,7 @@ def pca(
             n_jobs=jobs,
         )
 
-    reading = _reading(columns, exclude, missing, join_small_files, header, separator)
+    reading = _reading(columns, exclude, missing, join_small_files, header, separator, decimal)
     running = _running(on_error, quorum, tolerance, checkpoint, checkpoint_every, resume)
     where = _Where(engine, scheduler, enough, deadline)
     _fit(make, sources, out, report, quiet, where, {**reading, **running})
@@ -85,7 +91,9 @@ def pca(
 def regression(
     sources: options.Sources,
     out: options.Model,
-    target: Annotated[list[str], typer.Option(help="Column to predict; several: a,b.")],
+    target: Annotated[
+        list[str], typer.Option(metavar="NAMES", callback=checks.names, help="Column to predict; several: a,b.")
+    ],
     intercept: Annotated[
         bool,
         typer.Option("--intercept/--no-intercept", hidden=True, show_default=False, help="Whether to fit one [yes]."),
@@ -98,6 +106,7 @@ def regression(
     join_small_files: options.JoinSmallFiles = False,
     header: options.Header = True,
     separator: options.Separator = None,
+    decimal: options.Decimal = None,
     learner: options.Learner = "refined",
     aggregator: options.Aggregator = "filtered",
     batch_size: options.BatchSize = "auto",
@@ -134,7 +143,7 @@ def regression(
         )
 
     names = options.split_names(target) or []
-    reading = _reading(columns, exclude, missing, join_small_files, header, separator)
+    reading = _reading(columns, exclude, missing, join_small_files, header, separator, decimal)
     running = _running(on_error, quorum, tolerance, checkpoint, checkpoint_every, resume)
     where = _Where(engine, scheduler, enough, deadline)
     target_option = {"target": names if len(names) > 1 else names[0]}
@@ -152,12 +161,18 @@ class _Where(NamedTuple):
     def open(self, stack: ExitStack) -> dict[str, Any]:
         """Give the arguments of `robustream.fit`; an engine that is started for them ends with the stack."""
         engine: Any = self.engine
+        if engine is None and self.scheduler is None and (self.enough is not None or self.deadline is not None):
+            raise typer.BadParameter("--enough and --deadline need --engine: within one process nobody is late")
         if self.scheduler is not None:
             from robustream.engines import DaskEngine
+            from robustream.errors import EngineError
 
             if self.engine not in (None, "dask"):
                 raise typer.BadParameter("--scheduler is for --engine dask")
-            engine = stack.enter_context(DaskEngine(self.scheduler))
+            try:
+                engine = stack.enter_context(DaskEngine(self.scheduler))
+            except OSError as error:
+                raise EngineError(f"no Dask scheduler answers at {self.scheduler}: {error}") from error
         return {"engine": engine, "enough": self.enough, "deadline": self.deadline}
 
 
@@ -168,6 +183,7 @@ def _reading(
     join_small_files: bool,
     header: bool,
     separator: str | None,
+    decimal: str | None,
 ) -> dict[str, Any]:
     return {
         "columns": options.split_names(columns),
@@ -175,7 +191,8 @@ def _reading(
         "missing": missing,
         "join_small_files": join_small_files,
         "header": header,
-        "separator": {"\\t": "\t", "tab": "\t"}.get(separator or "", separator),
+        "separator": separator,
+        "decimal": decimal,
     }
 
 
@@ -201,71 +218,21 @@ def _fit(
     where: _Where,
     options: dict[str, Any],
 ) -> None:
+    if options["resume"] and options["checkpoint"] is None:
+        raise typer.BadParameter("--resume needs --checkpoint, the file to go on from")
+    written = [path.resolve() for path in (out, report, options["checkpoint"]) if path is not None]
+    if len(set(written)) < len(written):
+        raise typer.BadParameter("--out, --report and --checkpoint must be different files")
     for path in (out, report, options["checkpoint"]):
         if path is not None and not path.absolute().parent.is_dir():
             raise fail(f"the folder of {path} does not exist", ExitCode.CANNOT_WRITE)
     with errors_as_exits(), ExitStack() as stack:
         refuse_overwriting(sources, out, report, options["checkpoint"])
-        _fit_and_tell(make, sources, out, report, quiet, {**options, **where.open(stack)})
-
-
-def _fit_and_tell(
-    make: Callable[[], Any], sources: list[str], out: Path, report: Path | None, quiet: bool, options: dict[str, Any]
-) -> None:
-    import time
-
-    from rich.console import Console
-
-    from robustream.fitting import fit as fit_model
-    from robustream.persistence import save
-    from robustream.report import collect, summary_tables, write_report
-    from robustream.report.nodes import nodes_table
-
-    console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
-    started = time.perf_counter()
-    model = fit_model(make(), sources, progress=not quiet and errors.is_terminal, **options)
-    fitted = time.perf_counter()
-    save(model, out, extra=model.fit_notes_)
-    timings = {"reading and learning": fitted - started, "total": time.perf_counter() - started}
-    data = collect(model, {**model.fit_notes_, "timings": timings})
-    if report is not None:
-        write_report(data, report)
-    if not quiet:
-        for table in summary_tables(data):
-            console.print(table)
-        if model.node_report_ is not None:
-            console.print(nodes_table(model))
-    if not quiet and model.fit_notes_["ended"]:
-        total = model.fit_notes_["settings"]["batches in the source"]
-        console.print(f"Stopped after {model.n_batches_seen_} of {total} batches: {model.fit_notes_['ended']}.")
-    _say_what_was_written(console, out, report, quiet)
-    _say_whom_not_to_trust(errors, model)
-
-
-def _say_what_was_written(console: Console, out: Path, report: Path | None, quiet: bool) -> None:
-    if not quiet:
-        shown = f"Model written to {out}" + (f", report to {report}" if report is not None else "")
-        console.print(f"{shown}.", soft_wrap=True, markup=False)
-
-
-def _say_whom_not_to_trust(console: Console, model: Any) -> None:
-    """Say the worst last, and also when all else is quiet: batches that failed are not in the model."""
-    failed = [record for record in model.batch_report_ if record.verdict == "failed"]
-    if failed:
-        console.print(f"{len(failed)} of {model.n_batches_seen_} batches could not be used:", style="bold red")
-        for record in failed[:20]:
-            console.print(f"  {record.label}: {record.reason}", soft_wrap=True, markup=False)
-        if len(failed) > 20:
-            console.print(f"  and {len(failed) - 20} more; the report names all of them")
+        fit_and_tell(make, sources, out, report, quiet, {**options, **where.open(stack)})
 
 
 def _read_components(text: str) -> float:
-    try:
-        return int(text) if text.strip().isdigit() else float(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f"--components must be a whole number or a share such as 0.95; {text!r} came"
-        ) from None
+    return int(text) if text.strip().isdigit() else float(text)
 
 
 def _read_batch_size(text: str) -> int | str:

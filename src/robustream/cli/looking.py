@@ -46,7 +46,9 @@ def report(
         from robustream.persistence import load_with_extra
         from robustream.report import collect, write_report
 
-        fitted, extra = load_with_extra(model)
         path = model.with_suffix(".html") if out is None else out
+        if path.resolve() == model.resolve():
+            raise typer.BadParameter(f"--out must not be the model itself, {model}")
+        fitted, extra = load_with_extra(model)
         write_report(collect(fitted, extra if isinstance(extra, dict) else None), path)
         typer.echo(f"Report written to {path}.")

@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
     from robustream.paper.cells import Cell
     from robustream.paper.experiment import Context, Experiment
+    from robustream.paper.remaining import Remaining
     from robustream.paper.sections import Page
     from robustream.paper.store import Store
 
 __all__ = ["reproduce"]
+
+# Seconds between two lines about the progress where there is no terminal for a bar.
+SAY_EVERY = 60.0
 
 
 def reproduce(
@@ -78,6 +82,7 @@ def _is_stored(experiment: Experiment, context: Context, store: Store) -> bool:
 
 
 def _run(experiments: Sequence[Experiment], context: Context, store: Store, jobs: int, console: Console) -> None:
+    from robustream.paper.remaining import Remaining, in_words
     from robustream.paper.runner import missing_cells, run_cells
 
     cells = [cell for experiment in experiments for cell in experiment.cells(context)]
@@ -85,22 +90,35 @@ def _run(experiments: Sequence[Experiment], context: Context, store: Store, jobs
     if not left:
         console.print("All of it is in the store already.")
         return
-    total = sum(cell.cost for cell in left)
+    remaining = Remaining(left, jobs)
+    expected = in_words(remaining.total)
+    console.print(f"{len(left)} pieces of work, expected to take {expected} on a quiet machine.", soft_wrap=True)
     with _progress(console) as progress:
-        task = progress.add_task("Running", total=total)
-        run_cells(cells, store, jobs, _advance(progress, task, total, console))
+        task = progress.add_task("Running", total=remaining.total)
+        run_cells(cells, store, jobs, _advance(progress, task, remaining, console))
 
 
-def _advance(progress: Progress, task: object, total: float, console: Console) -> Callable[[Cell], None]:
-    """Move the bar; where there is no terminal, say every tenth that is done."""
-    done = 0.0
+def _advance(progress: Progress, task: TaskID, remaining: Remaining, console: Console) -> Callable[[Cell], None]:
+    """Move the bar; where there is no terminal, say every minute how much is done and how long the rest will take."""
+    from time import monotonic
+
+    from robustream.paper.remaining import in_words
+
+    started = said = monotonic()
 
     def advance(cell: Cell) -> None:
-        nonlocal done
-        before, done = done, done + cell.cost
-        progress.update(task, advance=cell.cost, description=f"{cell.group} {cell.name}")  # type: ignore[arg-type]
-        if not console.is_terminal and int(10 * done / total) > int(10 * before / total):
-            console.print(f"{done / total:.0%} of the work is done ({cell.group} {cell.name}).", soft_wrap=True)
+        nonlocal said
+        progress.update(task, advance=remaining.finish(cell), description=f"{cell.group} {cell.name}")
+        now = monotonic()
+        if console.is_terminal or (now - said < SAY_EVERY and remaining.share < 1):
+            return
+        said = now
+        elapsed = now - started
+        left = in_words(remaining.seconds_left(elapsed))
+        console.print(
+            f"{remaining.share:4.0%} done after {in_words(elapsed)}, {left} left ({cell.group} {cell.name}).",
+            soft_wrap=True,
+        )
 
     return advance
 

@@ -73,8 +73,7 @@ def make_certificate(snapshot: Snapshot, bad_fraction: Any) -> Certificate:
     if not isinstance(bad_fraction, (int, float, np.number)) or not 0 <= bad_fraction < 0.5:
         raise InvalidInputError(f"bad_fraction must be a number in [0, 0.5), got {bad_fraction!r}")
     aggregator, state = snapshot.plan.aggregator, snapshot.complete.state
-    held, assessed = aggregator.held_points(state), aggregator.assess(state)
-    kept = [point for point, verdict in zip(held, assessed, strict=True) if not verdict.rejected]
+    held, kept = aggregator.held_points(state), snapshot.believed
     answers = _answers(snapshot, kept)
     if len(answers.points) < 2 or answers.value is None:
         if not held and aggregator.count(state) > 1:

@@ -1,4 +1,8 @@
-"""Rows on a GPU as the input of estimators: arrays choose the device, or the user does."""
+"""Rows on a GPU as the input of estimators: arrays choose the device, or the user does.
+
+What an estimator has learned is kept on the host. It is shown where the rows were: `given_back` for what is worked out
+from rows, `placed` for fitted attributes, which lie with the rows that were last learned from.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,56 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from robustream.errors import InvalidInputError
-from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.device_arrays import is_device_array, library_of
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 from robustream.runs.workers import count_workers
 
-__all__ = ["count_device_workers", "given_back", "lent_rows", "place_learner", "take_device_targets", "take_rows"]
+__all__ = [
+    "ShownMixin",
+    "count_device_workers",
+    "given_back",
+    "lent_rows",
+    "place_learner",
+    "placed",
+    "require_device",
+    "take_device_targets",
+    "take_rows",
+]
+
+
+class ShownMixin:
+    """Fitted attributes lie with the rows that were last learned from, as scikit-learn's array API convention has it.
+
+    A copy, a pickle or a file of the model has them on the host: who reads it may have no GPU.
+    """
+
+    _library: str | None = None  # that the rows were from, if they lay on a GPU
+
+    def _shown(self, value: Any) -> Any:
+        return placed(value, self._library)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_library"}
 
 
 def check_device(device: Any) -> bool:
     """Tell whether batches are to be sent to a GPU, or say what is wrong with the choice."""
     if device not in (None, "cpu", "cuda"):
         raise InvalidInputError(f"device must be None, 'cpu' or 'cuda', got {device!r}")
-    if device != "cuda":
-        return False
-    from robustream.kernels.gpu.device import load_cupy
+    return bool(device == "cuda")
 
-    load_cupy()  # says what is missing, before the first row is read
-    return True
+
+def require_device(device: Any) -> None:
+    """Say what is missing for the chosen device, before the first row is read.
+
+    Whoever only reads a model that was fitted on a GPU needs none.
+    """
+    if check_device(device):
+        from robustream.kernels.gpu.device import load_cupy
+
+        load_cupy()
 
 
 def place_learner(learner: Learner, device: Any) -> Learner:
@@ -50,6 +86,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
         raise InvalidInputError(f"{name} needs at least {minimum} rows of X, got {len(rows)}")
     if reset:
         estimator.n_features_in_ = rows.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)  # those of an earlier table
     elif rows.shape[1] != estimator.n_features_in_:
         raise InvalidInputError(f"X has {rows.shape[1]} columns, but {name} was fitted to {estimator.n_features_in_}")
     if not all_finite(rows):
@@ -57,10 +94,9 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     return rows
 
 
-def lent_rows(estimator: Any, X: Any) -> Any:
-    """Check rows for a fitted estimator; those on a GPU come as an array that NumPy's functions take."""
-    rows = take_rows(estimator, X, reset=False)
-    if not is_device_array(X):
+def lent_rows(rows: Any) -> Any:
+    """Give rows on a GPU as an array that NumPy's functions take, others as they are."""
+    if not is_device_array(rows):
         return rows
     from robustream.kernels.gpu.lending import lend
 
@@ -69,12 +105,16 @@ def lent_rows(estimator: Any, X: Any) -> Any:
 
 def given_back(result: Any, X: Any) -> Any:
     """Give a result where the rows were: a NumPy array, or an array of the library that X is from."""
-    if not is_device_array(X):
-        return np.asarray(result)
-    from robustream.kernels.gpu.device import as_device_array
-    from robustream.kernels.gpu.entry import in_kind
+    return placed(np.asarray(result) if library_of(X) is None else result, library_of(X))
 
-    return in_kind(as_device_array(result), X)
+
+def placed(value: Any, library: str | None) -> Any:
+    """Give a value as it is, or as an array on the GPU of a library; text stays on the host."""
+    if library is None or (isinstance(value, np.ndarray) and value.dtype.kind not in "biuf"):
+        return value
+    from robustream.kernels.gpu.device import as_device_array, of_library
+
+    return of_library(as_device_array(value), library)
 
 
 def take_device_targets(estimator: Any, X: Any, y: Any, *, reset: bool, minimum: int = 1) -> tuple[Any, Any, bool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,31 +11,62 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from robustream.errors import InvalidInputError
-from robustream.estimators._device import given_back, lent_rows, take_device_targets
-from robustream.kernels.device_arrays import is_device_array
+from robustream.estimators._device import ShownMixin, given_back, lent_rows, take_device_targets, take_rows
+from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.learners.cutoffs import residual_distances
 from robustream.spaces import Array
 
-__all__ = ["LinearMixin", "check_alpha", "validate_targets"]
+__all__ = ["Linear", "LinearMixin", "check_alpha", "validate_targets"]
 
 
-class LinearMixin(RegressorMixin):
-    """Prediction and outlying rows.
+class Linear(NamedTuple):
+    """A fitted model in scikit-learn's shapes; the cut-off is for residuals in units of their scale."""
 
-    A host has `coef_`, `intercept_` and `scale_` in scikit-learn's shapes, and `cutoff_` for the residuals of ordinary
-    rows in units of their scale.
-    """
+    coef: Array
+    intercept: Any
+    scale: Any
+    cutoff: float
 
-    scale_: Any
-    cutoff_: float
 
-    coef_: Array
-    intercept_: Any
+class LinearMixin(ShownMixin, RegressorMixin):
+    """Prediction and outlying rows."""
+
+    @abstractmethod
+    def _linear(self) -> Linear:
+        """Give the fitted model, as NumPy arrays."""
+
+    @property
+    def coef_(self) -> Array:
+        """The coefficients, outputs x columns; one row alone if y was one column."""
+        return self._shown(self._linear().coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept of each output; zero unless `fit_intercept`."""
+        return self._shown(self._linear().intercept)
+
+    @property
+    def scale_(self) -> Any:
+        """The scale of the residuals of each output."""
+        return self._shown(self._linear().scale)
+
+    @property
+    def cutoff_(self) -> float:
+        """The 99% point of |residual| / scale of ordinary rows."""
+        return self._linear().cutoff
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the fitted value for each row: one for each output if there are several."""
         check_is_fitted(self)
-        return given_back(lent_rows(self, X) @ self.coef_.T + self.intercept_, X)
+        model = self._linear()
+        return given_back(lent_rows(take_rows(self, X, reset=False)) @ model.coef.T + model.intercept, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the share of the variance of y that the predictions explain (R squared)."""
+        from sklearn.metrics import r2_score  # as scikit-learn does: the module is slow to import
+
+        predicted, weights = host_array(self.predict(X)), host_array(sample_weight)
+        return float(r2_score(host_array(y), predicted, sample_weight=weights))
 
     def outlier_scores(self, X: Any, y: Any) -> Array:
         """Give how outlying each row is: |residual| / scale, the largest over the outputs; higher is worse.
@@ -42,11 +74,13 @@ class LinearMixin(RegressorMixin):
         A row far out in X that fits is no outlier.
         """
         check_is_fitted(self)
+        model = self._linear()
         rows, targets, _ = validate_targets(self, X, y, reset=False)
-        coef = np.atleast_2d(self.coef_)
+        coef = np.atleast_2d(model.coef)
         if targets.shape[1] != len(coef):
             raise InvalidInputError(f"y must have {len(coef)} outputs, got {targets.shape[1]}")
-        return residual_distances(targets - rows @ coef.T - self.intercept_, np.atleast_1d(self.scale_))
+        residuals = lent_rows(targets) - lent_rows(rows) @ coef.T - model.intercept
+        return given_back(residual_distances(residuals, np.atleast_1d(model.scale)), X)
 
     def is_outlier(self, X: Any, y: Any) -> NDArray[np.bool_]:
         """Tell which rows have a score beyond the cut-off; of ordinary rows about 1% do."""
@@ -68,7 +102,7 @@ def validate_targets(
     rows, targets = validate_data(
         estimator,
         X,
-        y,
+        host_array(y),
         dtype=[np.float64, np.float32],
         multi_output=True,
         y_numeric=True,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from robustream.aggregators import Assessment
 from robustream.batch import BatchRecord
 from robustream.errors import NotEnoughRowsError
+from robustream.kernels.wide import wide_on_gpu
 from robustream.runs.online import Plan, Stream, settle, with_pending
 from robustream.spaces import Array, Point
 
@@ -14,12 +16,16 @@ __all__ = ["Snapshot"]
 
 
 class Snapshot:
-    """A run at one moment; what is read off it is worked out once, when it is first asked for."""
+    """A run at one moment; what is read off it is worked out once, when it is first asked for.
 
-    def __init__(self, plan: Plan, stream: Stream, owner: str) -> None:
+    Wide estimates are worked on where the batches were: `on_gpu` tells whether that was a GPU.
+    """
+
+    def __init__(self, plan: Plan, stream: Stream, owner: str, on_gpu: bool = False) -> None:
         self.plan = plan
         self.stream = stream
         self.owner = owner
+        self.on_gpu = on_gpu
         # What the estimator makes of the value, kept so that reading several attributes costs it once.
         self.reading: Any = None
 
@@ -33,7 +39,8 @@ class Snapshot:
         """The settled value of each part."""
         if self.complete.ledger.usable == 0:
             self._raise_no_estimate()
-        return settle(self.plan, self.complete)
+        with wide_on_gpu(self.on_gpu):
+            return settle(self.plan, self.complete)
 
     def _raise_no_estimate(self) -> None:
         stream = self.stream
@@ -51,13 +58,18 @@ class Snapshot:
         )
 
     @cached_property
+    def assessments(self) -> list[Assessment]:
+        """What the aggregator thinks of the held estimates."""
+        with wide_on_gpu(self.on_gpu):
+            return self.plan.aggregator.assess(self.complete.state)
+
+    @cached_property
     def believed(self) -> list[Point]:
         """The points of the held estimates that were not rejected."""
-        state = self.complete.state
-        pairs = zip(self.plan.aggregator.held_points(state), self.plan.aggregator.assess(state), strict=True)
+        pairs = zip(self.plan.aggregator.held_points(self.complete.state), self.assessments, strict=True)
         return [point for point, assessment in pairs if not assessment.rejected]
 
     @cached_property
     def report(self) -> list[BatchRecord]:
         """The record of every batch, as of now."""
-        return self.complete.ledger.report(self.plan.aggregator.assess(self.complete.state))
+        return self.complete.ledger.report(self.assessments)

@@ -16,6 +16,7 @@ from robustream.aggregators import Aggregator
 from robustream.batch import BatchRecord
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.estimators._certificate import Certificate, make_certificate
+from robustream.estimators._device import require_device
 from robustream.estimators._layout import Layout
 from robustream.estimators._snapshot import Snapshot
 from robustream.runs.cutting import cut_whole
@@ -32,6 +33,8 @@ class StreamingMixin(ABC):
     or a checkpoint has to hold.
     """
 
+    device: str | None = None  # a parameter of the estimators that can work on a GPU
+    _library: str | None = None  # that the rows were from, if they lay on a GPU
     _snapshot: Snapshot
     _layout: Layout
 
@@ -39,19 +42,26 @@ class StreamingMixin(ABC):
     def _plan_for(self, layout: Layout) -> Plan:
         """Give the plan of a run over a table of that shape, or say which parameter is wrong."""
 
+    def _plan_here(self, layout: Layout) -> Plan:
+        """Give the plan of a run that is to begin on this machine."""
+        require_device(self.device)
+        return self._plan_for(layout)
+
     def _begin(self, layout: Layout, names: NDArray[Any] | None = None, plan: Plan | None = None) -> None:
         """Start a run that whoever calls will drive batch by batch; `names` are those of the columns."""
         self._layout = layout
         self.n_features_in_ = layout.columns
-        self.__dict__.pop("feature_names_in_", None)
+        for earlier in ("feature_names_in_", "_library"):
+            self.__dict__.pop(earlier, None)
         if names is not None:
             self.feature_names_in_ = names
-        plan = self._plan_for(layout) if plan is None else plan
+        plan = self._plan_here(layout) if plan is None else plan
         self._take(plan, begin(plan, layout.columns, layout.outputs))
 
     def _take(self, plan: Plan, stream: Stream) -> None:
         """Make a run at one moment the one that fitted attributes are read from."""
-        self._snapshot = Snapshot(plan, stream, type(self).__name__)
+        on_gpu = self.device == "cuda" or self._library is not None
+        self._snapshot = Snapshot(plan, stream, type(self).__name__, on_gpu)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_snapshot")
@@ -67,7 +77,7 @@ class StreamingMixin(ABC):
     def _fit_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
         """Learn from all rows at once, cut in their order, and leave nothing waiting."""
         self.__dict__.pop("fit_notes_", None)  # what another run noted
-        plan = self._plan_for(layout)
+        plan = self._plan_here(layout)
         required = plan.learner.required_rows(X.shape[1])
         if len(X) < required:
             raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {len(X)}")
@@ -84,7 +94,7 @@ class StreamingMixin(ABC):
         before = self.__dict__.get("_snapshot")
         if before is None:
             self._layout = layout
-            plan = self._plan_for(layout)
+            plan = self._plan_here(layout)
             stream = begin(plan, layout.columns, layout.outputs)
         else:
             plan, stream = before.plan, before.stream

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.estimators._device import count_device_workers, place_learner, take_rows
 from robustream.estimators._layout import Layout
-from robustream.estimators._projection import ProjectionMixin, check_n_components
+from robustream.estimators._projection import Principal, ProjectionMixin, check_n_components
 from robustream.estimators._streaming import (
     StreamingMixin,
     check_half_life,
@@ -18,6 +18,7 @@ from robustream.estimators._streaming import (
     unchanged_on_error,
 )
 from robustream.estimators._summary import Summary
+from robustream.kernels.device_arrays import library_of
 from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
 from robustream.learners.cutoffs import normal_cutoffs
 from robustream.runs.cutting import check_batch_size
@@ -56,7 +57,8 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
     half_life : float, default=None
         Forget the past: an estimate counts half after this many further batches.
     device : None, "cpu" or "cuda", default=None
-        "cuda" sends batches to a GPU. Without it arrays choose: those on a GPU are worked on there.
+        "cuda" sends batches to a GPU. Without it arrays choose: those on a GPU are worked on there, and fitted
+        attributes are then arrays of the same library.
     random_state : int, RandomState or None, default=None
         Seeds what is random; None is the same as 0.
     n_jobs : int, default=None
@@ -109,6 +111,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         """Learn from all rows, cut into batches in their order; `y` is ignored."""
         with unchanged_on_error(self):
             rows = take_rows(self, X, reset=True, minimum=2)
+            self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1]), rows, None)
         return self
 
@@ -121,6 +124,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         with unchanged_on_error(self):
             first = "_snapshot" not in self.__dict__
             rows = take_rows(self, X, reset=first)
+            self._library = library_of(X)
             self._feed_rows(Layout(rows.shape[1]), rows, None)
         return self
 
@@ -139,52 +143,31 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
             count_device_workers(self.n_jobs, self.device),
         )
 
-    @property
-    def mean_(self) -> Array:
-        """The robust centre of the rows."""
-        return _present(self._run().value[1])
-
-    @property
-    def column_scale_(self) -> Array:
-        """The scale that each column is divided by: ones unless `standardize`."""
-        return np.asarray(np.exp(_present(self._run().value[0])))
-
-    @property
-    def components_(self) -> Array:
-        """The directions, components x columns, by falling variance."""
-        return self._spectrum().components
-
-    @property
-    def explained_variance_(self) -> Array:
-        """The variance along each component."""
-        return self._spectrum().explained_variance
-
-    @property
-    def explained_variance_ratio_(self) -> Array:
-        """The share of the total variance along each component."""
-        spectrum = self._spectrum()
+    def _principal(self) -> Principal:
+        value, spectrum = self._run().value, self._spectrum()
         total = spectrum.total_variance if spectrum.total_variance > 0 else 1.0
-        return np.asarray(spectrum.explained_variance / total)
+        return Principal(
+            spectrum.components,
+            _present(value[1]),
+            np.asarray(np.exp(_present(value[0]))),
+            spectrum.explained_variance,
+            np.asarray(spectrum.explained_variance / total),
+            spectrum.noise_variance,
+            self._cutoffs(spectrum),
+        )
 
-    @property
-    def noise_variance_(self) -> float:
-        """The mean variance in the directions outside the components."""
-        return self._spectrum().noise_variance
-
-    @property
-    def cutoffs_(self) -> Array:
-        """The cut-offs for the orthogonal and the score distance, in units of their variances."""
+    def _cutoffs(self, spectrum: Spectrum) -> Array:
         if _is_share(self.n_components):
             # The batches could not know how many components there would be.
-            every, chosen = self._whole_spectrum(), len(self.components_)
-            missing = len(self.mean_) - len(every.components)
+            every, chosen = self._whole_spectrum(), len(spectrum.components)
+            missing = spectrum.components.shape[1] - len(every.components)
             outside = np.append(every.explained_variance[chosen:], np.full(missing, every.noise_variance))
             return normal_cutoffs(outside, chosen)
         return np.asarray(np.exp(_present(self._run().value[5])))
 
     def summary(self) -> Summary:
         """Give the components with their variances as a table that prints."""
-        spectrum, ratio = self._spectrum(), self.explained_variance_ratio_
+        spectrum, ratio = self._spectrum(), self._principal().explained_variance_ratio
         cumulative = np.cumsum(ratio)
         rows = tuple(
             (f"component {place + 1}", float(variance), float(ratio[place]), float(cumulative[place]))
@@ -193,11 +176,6 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         notes = (f"noise variance {spectrum.noise_variance:.4g}", self._batch_note())
         columns = ("", "variance", "share", "cumulative share")
         return Summary("Outlier-robust principal components", columns, rows, notes)
-
-    @property
-    def n_components_(self) -> int:
-        """The number of components."""
-        return len(self.components_)
 
     def _spectrum(self) -> Spectrum:
         whole = self._whole_spectrum()

@@ -12,7 +12,7 @@ from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import InvalidInputError
 from robustream.estimators._device import count_device_workers, place_learner
 from robustream.estimators._layout import Layout
-from robustream.estimators._linear import LinearMixin, check_alpha, validate_targets
+from robustream.estimators._linear import Linear, LinearMixin, check_alpha, validate_targets
 from robustream.estimators._streaming import (
     StreamingMixin,
     check_half_life,
@@ -21,6 +21,7 @@ from robustream.estimators._streaming import (
     unchanged_on_error,
 )
 from robustream.estimators._summary import Summary
+from robustream.kernels.device_arrays import library_of
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import normal_cutoff
@@ -58,7 +59,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     half_life : float, default=None
         Forget the past: an estimate counts half after this many further batches.
     device : None, "cpu" or "cuda", default=None
-        "cuda" sends batches to a GPU. Without it arrays choose: those on a GPU are worked on there.
+        "cuda" sends batches to a GPU. Without it arrays choose: those on a GPU are worked on there, and fitted
+        attributes are then arrays of the same library.
     random_state : int, RandomState or None, default=None
         Seeds what is random; None is the same as 0.
     n_jobs : int, default=None
@@ -114,6 +116,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         """Learn from all rows, cut into batches in their order."""
         with unchanged_on_error(self):
             rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
+            self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
         return self
 
@@ -126,6 +129,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         with unchanged_on_error(self):
             first = "_snapshot" not in self.__dict__
             rows, targets, single = validate_targets(self, X, y, reset=first)
+            self._library = library_of(X)
             if not first and targets.shape[1] != self._snapshot.stream.outputs:
                 raise InvalidInputError(
                     f"y has {targets.shape[1]} outputs, but {type(self).__name__} was first given "
@@ -145,25 +149,18 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
             count_device_workers(self.n_jobs, self.device),
         )
 
-    @property
-    def coef_(self) -> Array:
-        """The coefficients, outputs x columns; one row alone if y was one column."""
-        return self._shaped(self._solution().coef)
-
-    @property
-    def intercept_(self) -> Any:
-        """The intercept of each output; zero unless `fit_intercept`."""
-        level = self._solution().level
-        return self._shaped(level if self.fit_intercept else np.zeros_like(level))
-
-    @property
-    def scale_(self) -> Any:
-        """The scale of the residuals of each output."""
-        return self._shaped(self._solution().scale)
+    def _linear(self) -> Linear:
+        solution = self._solution()
+        level = solution.level if self.fit_intercept else np.zeros_like(solution.level)
+        cutoff = normal_cutoff(len(solution.coef)) if solution.cutoff is None else solution.cutoff
+        return Linear(self._shaped(solution.coef), self._shaped(level), self._shaped(solution.scale), cutoff)
 
     @property
     def coef_stderr_(self) -> Array:
         """The standard error of each coefficient; NaN where the learner or aggregator cannot tell."""
+        return self._shown(self._coef_errors())
+
+    def _coef_errors(self) -> Array:
         snapshot, solution = self._run(), self._solution()
         plan, stream = snapshot.plan, snapshot.complete
         points = snapshot.believed
@@ -178,23 +175,19 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         # No error at all means no degrees of freedom, or a column that never changes: nothing is known, not everything.
         return self._shaped(np.where(error > ROUNDING * np.abs(solution.coef), error, np.nan))
 
-    @property
-    def cutoff_(self) -> float:
-        """The 99% point of |residual| / scale of ordinary rows."""
-        solution = self._solution()
-        return normal_cutoff(len(solution.coef)) if solution.cutoff is None else solution.cutoff
-
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Give the interval of each coefficient that holds the true one with chance 1 - alpha; last axis low, high."""
-        if not 0 < alpha < 1:
-            raise InvalidInputError(f"alpha must lie between 0 and 1, got {alpha!r}")
-        half = -stdtrit(self._degrees_of_freedom(), alpha / 2) * self.coef_stderr_
-        return np.stack([self.coef_ - half, self.coef_ + half], axis=-1)
+        return self._shown(self._intervals(_check_level(alpha)))
+
+    def _intervals(self, alpha: float) -> Array:
+        coef, half = self._linear().coef, -stdtrit(self._degrees_of_freedom(), alpha / 2) * self._coef_errors()
+        return np.stack([coef - half, coef + half], axis=-1)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Give the coefficients with standard errors, t values, p values and intervals as a table that prints."""
-        coef, error = np.atleast_2d(self.coef_), np.atleast_2d(self.coef_stderr_)
-        interval = self.conf_int(alpha).reshape(*coef.shape, 2)
+        model = self._linear()
+        coef, error = np.atleast_2d(model.coef), np.atleast_2d(self._coef_errors())
+        interval = self._intervals(_check_level(alpha)).reshape(*coef.shape, 2)
         names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(coef.shape[1])])
         with np.errstate(divide="ignore", invalid="ignore"):
             t_value = coef / error
@@ -210,8 +203,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
             for place, name in enumerate(names)
         )
         columns = ("", "coef", "std err", "t", "P>|t|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]")
-        levels = ", ".join(f"{level:.4g}" for level in np.atleast_1d(self.intercept_))
-        scales = ", ".join(f"{scale:.4g}" for scale in np.atleast_1d(self.scale_))
+        levels = ", ".join(f"{level:.4g}" for level in np.atleast_1d(model.intercept))
+        scales = ", ".join(f"{scale:.4g}" for scale in np.atleast_1d(model.scale))
         notes = (f"intercept {levels}; residual scale {scales}", self._batch_note())
         return Summary("Outlier-robust linear regression", columns, rows, notes)
 
@@ -238,3 +231,9 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
 
     def _shaped(self, value: Array) -> Any:
         return value[0] if self._layout.single else value
+
+
+def _check_level(alpha: float) -> float:
+    if not 0 < alpha < 1:
+        raise InvalidInputError(f"alpha must lie between 0 and 1, got {alpha!r}")
+    return alpha

@@ -6,14 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
-from robustream.estimators._linear import LinearMixin, validate_targets
-from robustream.estimators._projection import ProjectionMixin, check_n_components
+from robustream.estimators._device import take_rows
+from robustream.estimators._linear import Linear, LinearMixin, validate_targets
+from robustream.estimators._projection import Principal, ProjectionMixin, check_n_components
 from robustream.estimators._streaming import unchanged_on_error
+from robustream.kernels.device_arrays import is_device_array, library_of
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
+from robustream.learners.device import OnDevice
 from robustream.spaces import Point, PrincipalModels
 from robustream.spaces.linear import LinearPoint
 from robustream.spaces.principal import PrincipalPoint
@@ -54,7 +57,7 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
         """Learn from all rows; `y` is ignored."""
         with unchanged_on_error(self):
             recipe = Trimmed(self.trim, center=bool(self.center))
-            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            rows = take_rows(self, X, reset=True, minimum=2)
             components = check_n_components(self.n_components, rows.shape[1])
             learner = recipe.pca(PrincipalProblem(components))
             point = PrincipalPoint(*_solve(learner, Batch(0, "X", rows)))  # type: ignore[arg-type]
@@ -63,15 +66,21 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             assert signal is not None
             assert noise is not None
             spectrum = space.spectrum(point.basis, signal, noise)
-            self.mean_ = point.mean
-            self.column_scale_ = np.exp(point.log_scale)
-            self.components_ = spectrum.components
-            self.explained_variance_ = spectrum.explained_variance
-            self.explained_variance_ratio_ = spectrum.explained_variance / (spectrum.total_variance or 1.0)
-            self.noise_variance_ = spectrum.noise_variance
-            self.n_components_ = components
-            self.cutoffs_ = np.exp(point.log_cutoffs)
+            self._library = library_of(X)
+            self._fitted = Principal(
+                spectrum.components,
+                point.mean,
+                np.exp(point.log_scale),
+                spectrum.explained_variance,
+                spectrum.explained_variance / (spectrum.total_variance or 1.0),
+                spectrum.noise_variance,
+                np.exp(point.log_cutoffs),
+            )
         return self
+
+    def _principal(self) -> Principal:
+        check_is_fitted(self, "_fitted")
+        return self._fitted
 
 
 class TrimmedRegressor(LinearMixin, BaseEstimator):
@@ -111,13 +120,17 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
             rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
             learner = recipe.regression(LinearProblem(bool(self.fit_intercept)))
             point = LinearPoint(*_solve(learner, Batch(0, "X", rows, targets)))  # type: ignore[arg-type]
-            intercept = point.y_center - point.coef @ point.x_center
-            residual_scale = np.exp(point.log_scale)
-            self.coef_ = point.coef[0] if single else point.coef
-            self.intercept_ = intercept[0] if single else intercept
-            self.scale_ = residual_scale[0] if single else residual_scale
-            self.cutoff_ = float(np.exp(point.log_cutoff))
+            intercept, spread = point.y_center - point.coef @ point.x_center, np.exp(point.log_scale)
+            found = Linear(point.coef, intercept, spread, float(np.exp(point.log_cutoff)))
+            self._library = library_of(X)
+            self._fitted = (
+                found._replace(coef=found.coef[0], intercept=intercept[0], scale=spread[0]) if single else found
+            )
         return self
+
+    def _linear(self) -> Linear:
+        check_is_fitted(self, "_fitted")
+        return self._fitted
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,7 +140,8 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
 
 
 def _solve(learner: Learner, batch: Batch) -> Point:
-    estimate = learner.estimate(batch, np.random.default_rng(0))
+    placed = OnDevice(learner) if is_device_array(batch.X) else learner
+    estimate = placed.estimate(batch, np.random.default_rng(0))
     if estimate.point is None:
         raise InvalidInputError(f"no estimate could be made of X: {estimate.failure}")
     return estimate.point

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, UnsupportedEstimatorError
+from robustream.estimators._device import given_back
 from robustream.estimators._layout import Layout
 from robustream.estimators._snapshot import Snapshot
 from robustream.estimators._streaming import (
@@ -23,6 +24,7 @@ from robustream.estimators._streaming import (
     check_seed,
     unchanged_on_error,
 )
+from robustream.kernels.device_arrays import host_array
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
 from robustream.runs.cutting import check_batch_size, cut_whole, stratified_order
@@ -41,6 +43,9 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
 
     Works for estimators whose fitted attributes mean the same in every batch: linear models and naive Bayes by
     themselves, others by naming the attributes. Trees, clusterings, neural networks and PCA are refused.
+
+    The wrapped estimators work on the host: rows that lie on a GPU are copied from there, and predictions for them are
+    copied back.
 
     Parameters
     ----------
@@ -144,8 +149,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         tags = get_tags(self.estimator)
         rows, targets = validate_data(
             self,
-            X,
-            y,
+            host_array(X),
+            host_array(y),
             dtype=[np.float64, np.float32],
             multi_output=tags.target_tags.multi_output and not classifier,
             y_numeric=not classifier,
@@ -243,31 +248,31 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
     @_inner_has("predict")
     def predict(self, X: Any) -> NDArray[Any]:
         """Give what the estimator with the aggregated parameters predicts."""
-        return np.asarray(self.estimator_.predict(self._rows(X)))
+        return given_back(self.estimator_.predict(self._rows(X)), X)
 
     @_inner_has("predict_proba")
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Give the probability of each class."""
-        return np.asarray(self.estimator_.predict_proba(self._rows(X)))
+        return given_back(self.estimator_.predict_proba(self._rows(X)), X)
 
     @_inner_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Give the logarithm of the probability of each class."""
-        return np.asarray(self.estimator_.predict_log_proba(self._rows(X)))
+        return given_back(self.estimator_.predict_log_proba(self._rows(X)), X)
 
     @_inner_has("decision_function")
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Give the confidence in each class."""
-        return np.asarray(self.estimator_.decision_function(self._rows(X)))
+        return given_back(self.estimator_.decision_function(self._rows(X)), X)
 
     @_inner_has("score")
     def score(self, X: Any, y: Any) -> float:
         """Give the wrapped estimator's score: accuracy, or the share of variance explained."""
-        return float(self.estimator_.score(self._rows(X), y))
+        return float(self.estimator_.score(self._rows(X), host_array(y)))
 
     def _rows(self, X: Any) -> NDArray[Any]:
         self._run()
-        return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        return np.asarray(validate_data(self, host_array(X), dtype=[np.float64, np.float32], reset=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

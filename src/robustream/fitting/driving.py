@@ -41,11 +41,13 @@ def drive(model: Any, plan: Plan, begin: Moment, examined: Iterator[Examined], w
     """
     moment = begin
     for one in examined:
+        usable_before = moment.stream.ledger.usable
         moment = _take_in(plan, moment, one)
         model._take(plan, moment.stream)
         if one.estimate.failure is not None and watch.stop_at_failure:
             raise FailedBatchError(f"{one.estimate.label}: {one.estimate.failure}")
-        moment = _look(model._snapshot, moment, watch.tolerance)
+        if moment.stream.ledger.usable > usable_before:
+            moment = _look(model._snapshot, moment, watch.tolerance)
         moment = _tell(model, moment, one, watch)
         # Once a partition was passed over as late, the number of batches no longer says where to go on.
         if watch.keep is not None and one.estimate.index + 1 == moment.stream.next_index:
@@ -66,11 +68,13 @@ def _take_in(plan: Plan, moment: Moment, examined: Examined) -> Moment:
 
 
 def _look(snapshot: Snapshot, moment: Moment, tolerance: float | None) -> Moment:
-    batches = moment.stream.next_index
-    if not is_look(batches) or moment.stream.ledger.usable == 0:
+    """Look at how far the answer is known, if it is time: batches that failed tell nothing, and do not count."""
+    usable = moment.stream.ledger.usable
+    if not is_look(usable):
         return moment
-    history = moment.history.look(Look(batches, moment.stream.rows_seen, error_bound(snapshot)))
-    if tolerance is None or batches < FEWEST_BATCHES:
+    look = Look(moment.stream.next_index, moment.stream.rows_seen, error_bound(snapshot))
+    history = moment.history.look(look)
+    if tolerance is None or usable < FEWEST_BATCHES:
         return moment._replace(history=history)
     bound = error_bound(snapshot, STOPPING_CONFIDENCE)
     ended = f"the relative error is below {tolerance:g}, with 95% confidence" if bound <= tolerance else None

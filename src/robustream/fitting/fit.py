@@ -61,6 +61,7 @@ def fit(
     join_small_files: bool = False,
     header: bool = True,
     separator: str | None = None,
+    decimal: str | None = None,
 ) -> Any:
     """Fit an estimator to data that need not fit into memory.
 
@@ -77,7 +78,8 @@ def fit(
     columns, exclude : list of str
         The columns to learn from, by default all but the target; those to leave out.
     missing : "skip", "skip-infinite" or "error", default="skip"
-        Whether rows with missing cells are left out and counted, or make their batch fail. A batch that loses more than
+        Whether rows with missing cells are left out and counted, or make their batch fail; cells of CSV files that hold
+        no number count as missing. A batch that loses more than
         half of its rows fails, and so does one with infinite cells unless "skip-infinite" leaves these rows out too.
     on_error : "skip" or "stop", default="skip"
         Whether a batch that cannot be used is counted, with the reason, or ends the run with FailedBatchError.
@@ -99,7 +101,8 @@ def fit(
         Whether to go on from the checkpoint, if it exists. The result has the same bits as that of a run without
         interruption. A checkpoint of other data or settings raises CheckpointError.
     tolerance : float, default=None
-        Stop as soon as the relative error of the answer is below this with 95% confidence, after 16 batches at least.
+        Stop as soon as the relative error of the answer is below this with 95% confidence, after 16
+        usable batches at least.
     callbacks : list of callables
         Each is called with a `FitEvent` after each batch; one that returns True ends the run.
     progress : bool, default=False
@@ -108,8 +111,9 @@ def fit(
         All classes of a classifier's target; needed unless the target is an array.
     join_small_files : bool, default=False
         Whether files smaller than a batch are joined with their neighbours.
-    header, separator : for CSV files
-        Whether the first line names the columns; what is between fields, by default as the file suggests.
+    header, separator, decimal : for CSV files
+        Whether the first line names the columns; what is between fields and what before decimals, by default as the
+        file suggests.
 
     Returns
     -------
@@ -132,13 +136,15 @@ def fit(
     """
     _check_options(on_error, quorum, checkpoint, resume, tolerance)
     cut_off = CutOff(enough, deadline)
-    reading = Reading(target, columns, exclude, missing, classes, join_small_files, header, separator)
+    reading = Reading(target, columns, exclude, missing, classes, join_small_files, header, separator, decimal)
     opened = open_table(estimator, source, reading)
     with unchanged_on_error(estimator):
         estimator._begin(opened.layout, opened.names)
         plan = estimator._snapshot.plan
         batches = opened.in_batches(_batch_rows(plan, opened))
-        settings = run_settings(estimator, {"missing": missing})
+        settings = run_settings(
+            estimator, {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
+        )
         moment = resume_from(checkpoint, settings, batches) if resume and checkpoint is not None else None
         if moment is None:
             moment = Moment(estimator._snapshot.stream, History())

@@ -56,12 +56,12 @@ def _worst(rows: tuple[OutlyingRow, ...]) -> tuple[OutlyingRow, ...]:
 
 
 def total_dropped(counts: Mapping[str, float]) -> int:
-    """Give the number of rows that were left out for missing or infinite cells."""
+    """Give the number of rows that were left out for missing, infinite or unreadable cells."""
     return int(counts.get("rows dropped", 0.0))
 
 
 def cells_by_column(counts: Mapping[str, float], what: Iterable[str] = ("missing", "infinite")) -> dict[str, int]:
-    """Give the missing and infinite cells of each column."""
+    """Give the cells of each column that were counted as one of these kinds."""
     cells: dict[str, int] = {}
     for name, number in counts.items():
         kind, _, column = name.partition(":")

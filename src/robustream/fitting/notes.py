@@ -24,6 +24,8 @@ def make_notes(model: Any, moment: Moment, targets: tuple[str, ...], settings: d
         "history": [[look.batches, look.error_bound, look.rows] for look in moment.history.looks],
         "worst_rows": _worst_rows(model, moment),
         "missing": cells_by_column(moment.history.counts),
+        "unreadable": cells_by_column(moment.history.counts, ("unreadable",)),
+        "unreadable_lines": int(moment.history.counts.get("unreadable lines", 0)),
         "rows_dropped": total_dropped(moment.history.counts),
         "ended": moment.ended,
         "settings": settings,
@@ -31,7 +33,10 @@ def make_notes(model: Any, moment: Moment, targets: tuple[str, ...], settings: d
 
 
 def _worst_rows(model: Any, moment: Moment) -> list[Tree]:
-    """Measure the rows that batches named by the final model, but for those of batches that are not believed."""
+    """Measure the rows that batches named by the final model, but for those of batches that are not believed.
+
+    A batch names the rows that fit worst to its own answer: in one that is garbage, these may well be its good ones.
+    """
     believed = {record.index for record in model.batch_report_ if record.verdict == "kept"}
     rows = [row for row in moment.history.outlying if row.index in believed]
     if not rows or isinstance(model, OutlierRobust):

@@ -121,6 +121,7 @@ def _open_files(estimator: Any, paths: Any, reading: Reading) -> Opened:
         join_small_files=reading.join_small_files,
         header=reading.header,
         separator=reading.separator,
+        decimal=reading.decimal,
         text_target=classifies(estimator),
     )
     if table.rows == 0:

@@ -39,6 +39,7 @@ class Reading(NamedTuple):
     join_small_files: bool = False
     header: bool = True
     separator: str | None = None
+    decimal: str | None = None
 
 
 def layout_for(estimator: Any, columns: int, outputs: int, reading: Reading, y: NDArray[Any] | None) -> Layout:

@@ -45,8 +45,9 @@ class PooledRegression(Learner):
         center = np.zeros(joint.shape[1], joint.dtype)
         if self.problem.fit_intercept:
             center = np.asarray(weights @ joint / total)
-        centered = joint - center
-        covariance = (centered * weights[:, None]).T @ centered / max(1.0, total - self.problem.fit_intercept)
+        # Weights are 0 or 1. Of a table with itself a product is half the work.
+        centered = (joint - center) * weights[:, None]
+        covariance = centered.T @ centered / max(1.0, total - self.problem.fit_intercept)
         require_finite(covariance)
         return MomentPoint(covariance.astype(joint.dtype, copy=False), center.astype(joint.dtype, copy=False))
 

@@ -17,6 +17,9 @@ GARBAGE = ("incoherent", "colluding")
 # The largest share of nodes that are filled with outliers in an uneven spread: below one half, so that most nodes
 # stay usable.
 UNEVEN_SHARE = 0.45
+# Even shares of bad rows, and the share of bad batches, that get a closer look.
+DETAILED_FRACTIONS = (0.0, 0.2)
+DETAILED_SHARE = 0.4
 
 
 class Content(NamedTuple):
@@ -55,7 +58,8 @@ class Scenario(NamedTuple):
 def evenly(fraction: float, batches: int) -> Scenario:
     """Give every batch the same share of the paper's outliers."""
     contents = (Content(fraction) if fraction else CLEAN,) * batches
-    return Scenario(f"even-{fraction:g}", contents, "even", fraction, 1.0, fraction, "paper", detailed=fraction == 0)
+    detailed = fraction in DETAILED_FRACTIONS
+    return Scenario(f"even-{fraction:g}", contents, "even", fraction, 1.0, fraction, "paper", detailed=detailed)
 
 
 def unevenly(fraction: float, batches: int, rows: int, seed: int) -> Scenario:
@@ -72,4 +76,4 @@ def adversarial(share: float, level: float, kind: str, batches: int, seed: int) 
     bad = set(place_batches(round(share * batches), batches, seed=seed).tolist())
     contents = tuple(Content(level, kind) if index in bad else CLEAN for index in range(batches))
     name = f"adversarial-{share:g}-{level:g}-{kind}"
-    return Scenario(name, contents, "adversarial", share * level, share, level, kind, detailed=share == 0.4)
+    return Scenario(name, contents, "adversarial", share * level, share, level, kind, detailed=share == DETAILED_SHARE)

@@ -11,8 +11,10 @@ from robustream.paper.cells import Cell
 from robustream.paper.results import Results
 from robustream.paper.sizes import Size
 
-__all__ = ["Claim", "Context", "Experiment", "Finding", "Picture", "Table", "Verdict"]
+__all__ = ["OURS_LINE", "Claim", "Context", "Experiment", "Finding", "Picture", "Table", "Verdict"]
 
+# What stands in the place of a line of the paper where a claim is ours.
+OURS_LINE = "(ours)"
 Verdict = Literal["holds", "holds in part", "does not hold", "cannot be checked"]
 
 
@@ -53,6 +55,11 @@ class Claim(NamedTuple):
     line: str
     says: str
     judge: Callable[[Results], Finding]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is a claim about our own defaults, which the paper knows nothing of."""
+        return self.line == OURS_LINE
 
 
 class Experiment(NamedTuple):

@@ -47,7 +47,7 @@ class Faulty(NamedTuple):
 def table_1_cells(size: Size, seed: int) -> Iterator[Cell]:
     """Give one cell for each repetition, in the group of the simulation with the same data where there is one."""
     for repetition in range(size.table_repetitions):
-        cost = 40 * size.total_rows / 1e6 * size.columns / 100
+        cost = 25 * size.total_rows / 1e6 * size.columns / 100
         yield Cell(
             f"pca-{repetition}", "table-1", run_table_1, Faulty(repetition, 1000 * seed + repetition, size), cost
         )

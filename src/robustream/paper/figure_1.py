@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from robustream.paper.cells import Cell
-from robustream.paper.drawing.streams import draw_adversarial, draw_constants, draw_fractions, draw_paths
+from robustream.paper.drawing.streams import (
+    draw_adversarial,
+    draw_constants,
+    draw_convergence,
+    draw_fractions,
+    draw_paths,
+)
 from robustream.paper.experiment import Context, Picture, Table
 from robustream.paper.results import Results
 from robustream.paper.simulation import simulation_cells
@@ -58,8 +64,17 @@ def online_pictures(problem: str, name: str) -> Sequence[Picture]:
             "Error against the share of bad batches; one half is trimmed, as Algorithm 4 prints.",
             draw_adversarial(problem, "half", streamed),
         ),
-        Picture(f"{name}-batches-seen", "Error on the way, 40% of the batches bad.", draw_paths(problem)),
-        Picture(f"{name}-constant", "The filter's constant.", draw_constants(problem)),
+        Picture(f"{name}-convergence", "Error against batches seen, all batches alike.", draw_convergence(problem)),
+        Picture(
+            f"{name}-batches-seen",
+            "Error against batches seen; 40% of the batches are all outliers, the true share is trimmed.",
+            draw_paths(problem),
+        ),
+        Picture(
+            f"{name}-constant",
+            "Error at the end against the filter's constant, the true share trimmed.",
+            draw_constants(problem),
+        ),
     )
 
 
@@ -77,20 +92,20 @@ def tables_of(problem: str, *spreads: str) -> Callable[[Results], Sequence[Table
         lines = []
         for scenario in results.where(problem=problem, spread=spreads).different("scenario"):
             some = results.where(problem=problem, scenario=scenario, seen=None, order="random")
-            oracle = some.rms(method="oracle of usable batches")
             errors = [some.rms(method=method, rule=("", "true", "true and half")) for method in columns]
-            ours = some.rms(method="ours")
-            ratio = f"{ours / oracle:.2f}" if oracle == oracle else "-"
-            lines.append([scenario, *(_number(error) for error in errors), _number(oracle), ratio])
-        head = ["stream", *columns, "oracle", "ours / oracle"]
+            ours, oracle, usable = (some.rms(method=name) for name in ("ours", "oracle", "oracle of usable batches"))
+            ratios = [_number(ours / yardstick, ".2f") for yardstick in (oracle, usable)]
+            lines.append([scenario, *(_number(error) for error in (*errors, oracle)), *ratios])
+        head = ["stream", *columns, "oracle", "ours / oracle", "ours / oracle of usable batches"]
         caption = (
-            "Root mean square of the relative error over repetitions, the true share trimmed. The oracle is the plain "
-            "method on the clean rows of batches with fewer than half outliers."
+            "Root mean square of the relative error over repetitions, the true share trimmed. Names say the share of "
+            "outliers, or the share of bad batches, then that of outliers in them and their kind. The oracle is the "
+            "plain method on all clean rows; that of usable batches has those of batches with fewer than half outliers."
         )
         return (Table(caption, head, lines),)
 
     return tables
 
 
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3g}"
+def _number(value: float, form: str = ".3g") -> str:
+    return "-" if value != value else format(value, form)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robustream.paper.claims.streams import ONLINE_CLAIMS
+from robustream.paper.claims.online import ONLINE_CLAIMS
 from robustream.paper.experiment import Experiment
 from robustream.paper.figure_1 import ONLINE_SETUP, cells_of, online_pictures, tables_of
 

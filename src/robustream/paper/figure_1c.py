@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robustream.paper.claims.streams import DISTRIBUTED_CLAIMS
+from robustream.paper.claims.distributed import DISTRIBUTED_CLAIMS
 from robustream.paper.experiment import Experiment
 from robustream.paper.figure_1 import DISTRIBUTED_SETUP, cells_of, distributed_pictures, tables_of
 

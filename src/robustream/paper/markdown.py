@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
-from robustream.paper.experiment import Table
-from robustream.paper.sections import Page, Section
+from robustream.paper.experiment import Table, Verdict
+from robustream.paper.sections import Page, Section, environment_words
 
 __all__ = ["render_markdown", "write_markdown"]
 
@@ -25,7 +26,7 @@ def write_markdown(page: Page, folder: Path) -> Path:
 
 def render_markdown(page: Page, pictures: str) -> str:
     """Give the page as text; `pictures` is the folder of the pictures as seen from it."""
-    counts = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(page.verdicts.items()))
+    counts = ", ".join(f"{verdict}: {page.verdicts[verdict]}" for verdict in get_args(Verdict))
     lines = [
         f"# {page.title}",
         "",
@@ -38,8 +39,7 @@ def render_markdown(page: Page, pictures: str) -> str:
     for section in page.sections:
         lines.extend(_section(section, pictures))
     lines.extend(["## Where it was run", ""])
-    for environment in page.environments:
-        lines.append("- " + "; ".join(f"{name}: {value}" for name, value in environment.items()))
+    lines.extend(f"- {environment_words(environment)}" for environment in page.environments)
     return "\n".join(lines) + "\n"
 
 

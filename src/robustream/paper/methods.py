@@ -15,7 +15,7 @@ from robustream.sources import place_batches
 from robustream.spaces import Array, PrincipalModels, ProductSpace
 from robustream.spaces.factored import leading_directions
 
-__all__ = ["Gathering", "arrange"]
+__all__ = ["Gathering", "arrange", "arrival"]
 
 
 class Gathering(NamedTuple):
@@ -82,11 +82,20 @@ class Gathering(NamedTuple):
         return self.problem.read(aggregator.value(state), averaged=aggregator.averages)  # type: ignore[arg-type]
 
 
-def arrange(estimates: Sequence[Estimate], bad: Sequence[bool], order: str) -> list[Estimate]:
-    """Let the same estimates arrive in another order: the bad ones first, last, in a burst or in their own places."""
+def arrival(bad: Sequence[bool], order: str) -> list[int]:
+    """Give the batches in order of arrival: the bad ones first, last, in a burst, or all in their own places.
+
+    >>> arrival([False, True, False, True], "first")
+    [1, 3, 0, 2]
+    """
     if order == "random":
-        return list(estimates)
-    places = set(place_batches(sum(bad), len(estimates), order=order).tolist())
-    spoiled = iter([estimate for estimate, is_bad in zip(estimates, bad, strict=True) if is_bad])
-    sound = iter([estimate for estimate, is_bad in zip(estimates, bad, strict=True) if not is_bad])
-    return [next(spoiled if place in places else sound)._replace(index=place) for place in range(len(estimates))]
+        return list(range(len(bad)))
+    places = set(place_batches(sum(bad), len(bad), order=order).tolist())
+    spoiled = iter([index for index, is_bad in enumerate(bad) if is_bad])
+    sound = iter([index for index, is_bad in enumerate(bad) if not is_bad])
+    return [next(spoiled if place in places else sound) for place in range(len(bad))]
+
+
+def arrange(estimates: Sequence[Estimate], bad: Sequence[bool], order: str) -> list[Estimate]:
+    """Let the same estimates arrive in another order."""
+    return [estimates[index]._replace(index=place) for place, index in enumerate(arrival(bad, order))]

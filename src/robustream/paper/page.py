@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robustream.paper.drawing.style import as_data_address
 from robustream.paper.experiment import Table
-from robustream.paper.sections import Page, Section
+from robustream.paper.sections import Page, Section, environment_words
 from robustream.report.markup import Markup, element, join
 
 __all__ = ["render_page", "write_page"]
@@ -53,14 +53,15 @@ def _summary(page: Page) -> Markup:
 
 
 def _marks(section: Section) -> Markup:
-    return join(
-        *(
-            element(
-                "span", _MARKS[finding.verdict], class_=_class(finding.verdict), title=f"{claim.says} {finding.verdict}"
-            )
-            for claim, finding in section.findings
+    """Show the verdicts on the paper's claims, then those on ours, as marks with their claims as hints."""
+    marks: dict[bool, list[Markup]] = {True: [], False: []}
+    for claim, finding in section.findings:
+        hint = f"{claim.says} {finding.verdict}"
+        marks[claim.is_ours].append(
+            element("span", _MARKS[finding.verdict], class_=_class(finding.verdict), title=hint)
         )
-    )
+    ours = join(" · ours: ", *marks[True]) if marks[True] else ""
+    return join(*marks[False], ours)
 
 
 def _class(verdict: str) -> str:
@@ -121,8 +122,5 @@ def _table(table: Table) -> Markup:
 
 
 def _environments(page: Page) -> Markup:
-    lines = [
-        element("li", "; ".join(f"{name}: {value}" for name, value in environment.items()))
-        for environment in page.environments
-    ]
+    lines = [element("li", environment_words(environment)) for environment in page.environments]
     return element("section", element("h2", "Where it was run"), element("ul", *lines, class_="environment"))

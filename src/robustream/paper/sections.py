@@ -11,7 +11,7 @@ from robustream.paper.experiment import Claim, Context, Experiment, Finding, Tab
 from robustream.paper.results import Results
 from robustream.paper.store import Store
 
-__all__ = ["Page", "Section", "make_page"]
+__all__ = ["Page", "Section", "environment_words", "make_page"]
 
 
 class Drawn(NamedTuple):
@@ -51,18 +51,31 @@ class Page(NamedTuple):
         size = self.context.size
         return (
             f"{size.name} size, seed {self.context.seed}: {size.total_rows:,} rows of {size.columns} columns in "
-            f"{size.batches} batches, {size.repetitions} repetitions"
+            f"{size.batches} batches, {size.repetitions} repetition{'s' if size.repetitions > 1 else ''}"
         )
 
     @property
     def verdicts(self) -> Counter[str]:
         """How many claims of the paper got which verdict; ours are not counted."""
         return Counter(
-            finding.verdict
-            for section in self.sections
-            for claim, finding in section.findings
-            if not claim.line.startswith("(ours)")
+            finding.verdict for section in self.sections for claim, finding in section.findings if not claim.is_ours
         )
+
+
+def environment_words(environment: dict[str, Any]) -> str:
+    """Say in one line where cells were worked out.
+
+    >>> environment_words({"cpu": "some", "cores": 2, "packages": {"numpy": "2.4", "numba": None}})
+    'cpu: some; cores: 2; packages: numpy 2.4'
+    """
+    words = {name: value for name, value in environment.items() if name not in ("packages", "blas")}
+    if "packages" in environment:
+        packages = environment["packages"].items()
+        words["packages"] = ", ".join(f"{name} {version}" for name, version in packages if version)
+    if "blas" in environment:
+        libraries = {f"{library['internal_api']} {library['version']}" for library in environment["blas"]}
+        words["linear algebra"] = ", ".join(sorted(libraries))
+    return "; ".join(f"{name}: {value}" for name, value in words.items())
 
 
 def make_page(

@@ -72,7 +72,11 @@ class Store:
         for cell in cells:
             if self.has(cell):
                 environment = json.loads((_table(self.path(cell)).schema.metadata or {}).get(_ENVIRONMENT, b"{}"))
-                found.setdefault(json.dumps({**environment, "date": ""}, sort_keys=True), environment)
+                # Libraries are listed in the order in which they were loaded, which says nothing.
+                libraries = sorted(json.dumps(library, sort_keys=True) for library in environment.get("blas", []))
+                found.setdefault(
+                    json.dumps({**environment, "date": "", "blas": libraries}, sort_keys=True), environment
+                )
         return list(found.values())
 
 

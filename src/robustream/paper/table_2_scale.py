@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from robustream.estimators import OutlierRobustRegressor
 from robustream.learners import LinearProblem, Trimmed
 from robustream.paper.cells import Cell, Memory, Row
 from robustream.paper.sizes import Size
+from robustream.paper.stochastic import StochasticRegression
 from robustream.spaces import LinearModels
 
 __all__ = ["PAPER_ROWS", "SCALE_METHODS", "scale_cells"]
@@ -27,7 +28,7 @@ SPOILED_EVERY = 4
 TEST_ROWS = 1000
 # Moments of 4,296 columns have 74 MB: the default budget of 256 MB would hold three batches, too few to outvote one.
 BUDGET = "1 GB"
-SCALE_METHODS = ("ours", "ORL-LR", "averaging of RoTR")
+SCALE_METHODS = ("ours", "ORL-LR", "averaging of RoTR", "stochastic LR")
 
 Array = NDArray[Any]
 
@@ -54,7 +55,7 @@ def run_scale(settings: Scale, memory: Memory) -> list[Row]:
     """Learn for the stated time, the making of data apart, and say how many rows a second that was."""
     rng = np.random.default_rng([settings.seed, 4096])
     truth = (rng.standard_normal((TAGS, settings.columns)) / np.sqrt(settings.columns)).astype(np.float32)
-    learning = _Ours(settings) if settings.method == "ours" else _Paper(settings)
+    learning = _LEARNING[settings.method](settings)
     batches, spent = 0, 0.0
     # At least as many batches as can outvote a spoiled one, however slow.
     while spent < settings.seconds or batches < SPOILED_EVERY + 1:
@@ -67,6 +68,9 @@ def run_scale(settings: Scale, memory: Memory) -> list[Row]:
     coef = learning.answer()
     answer_seconds = perf_counter() - started
     features, tags = _make(settings, truth, -1)
+    if not np.isfinite(coef).all():
+        # Diverged: such an answer tells nothing.
+        coef = np.zeros_like(coef)
     rows = batches * settings.rows
     speed = rows / spent
     return [
@@ -110,6 +114,23 @@ class _Ours:
         return self.model.coef_
 
 
+class _Stochastic:
+    """The stochastic gradient."""
+
+    def __init__(self, settings: Scale) -> None:
+        self.model: StochasticRegression | None = None
+
+    def take(self, batch: Batch) -> None:
+        assert batch.y is not None
+        if self.model is None:
+            self.model = StochasticRegression(batch.X, batch.y)
+        self.model.take(batch.X, batch.y)
+
+    def answer(self) -> Array:
+        assert self.model is not None
+        return self.model.coef
+
+
 class _Paper:
     """RoTR on each batch; tags of -1 and +1, for which all columns trim the same rows whatever the tag."""
 
@@ -126,3 +147,11 @@ class _Paper:
         coef = self.aggregator.value(self.state)[0]
         assert coef is not None
         return coef
+
+
+_LEARNING: dict[str, Callable[[Scale], _Ours | _Stochastic | _Paper]] = {
+    "ours": _Ours,
+    "ORL-LR": _Paper,
+    "averaging of RoTR": _Paper,
+    "stochastic LR": _Stochastic,
+}

@@ -13,6 +13,7 @@ from robustream.aggregators import Aggregator, GeometricMedian, Mean, OnlineMedi
 from robustream.batch import Batch
 from robustream.estimators import OutlierRobustRegressor
 from robustream.learners import Classical, Learner, LinearProblem, Trimmed
+from robustream.paper.stochastic import StochasticRegression
 from robustream.spaces import LinearModels
 
 __all__ = ["ALPHA", "CONSTANTS", "Predictor", "Timed", "fit_all", "fit_direct"]
@@ -26,8 +27,6 @@ Predictor = Callable[[Array], Array]
 ALPHA = 0.05
 # The paper does not give the filter's constant: the best of these on unspoiled tags is taken for it, in hindsight.
 CONSTANTS = (0.1, 1.0, 10.0, 100.0)
-# Images in a step of the stochastic gradient.
-STEP = 25
 
 
 def _linear(coef: Array, intercept: Array) -> Predictor:
@@ -80,21 +79,11 @@ def _ridge(batches: Sequence[Rows]) -> Predictor:
 
 
 def _stochastic(batches: Sequence[Rows]) -> Predictor:
-    """Go down the gradient of the squared error, once over the stream, in steps that shrink as 1 / sqrt(t)."""
-    first = batches[0][0].astype(np.float64)
-    center = first.mean(axis=0)
-    # The largest step that the curvature of the first rows allows for.
-    step = 1.0 / float(np.square(first - center).sum(axis=1).mean())
-    coef = np.zeros((batches[0][1].shape[1], first.shape[1]))
-    level = batches[0][1].mean(axis=0)
-    taken = 0
+    """Go down the gradient, once over the stream."""
+    model = StochasticRegression(*(part.astype(np.float64) for part in batches[0]))
     for features, tags in batches:
-        for start in range(0, len(features), STEP):
-            taken += 1
-            rows = features[start : start + STEP] - center
-            left = rows @ coef.T + level - tags[start : start + STEP]
-            coef -= step / np.sqrt(taken) * left.T @ rows
-    return _linear(coef, level - coef @ center)
+        model.take(features.astype(np.float64), tags.astype(np.float64))
+    return _linear(model.coef, model.intercept)
 
 
 def _ours(batches: Sequence[Rows]) -> Predictor:

@@ -50,8 +50,13 @@ EXPERIMENT = Experiment(
     ),
     cells=_cells,
     pictures=(
-        Picture("theory-rates", "Errors with the slopes of the bounds.", draw_rates),
-        Picture("theory-filter", "The filter on its way, normal estimates in 10 dimensions.", draw_filter),
+        Picture(
+            "theory-rates",
+            "Errors with the slopes of the bounds' leading terms. The bounds are sums: the term in T falls as 1/T, the "
+            "others do not depend on T.",
+            draw_rates,
+        ),
+        Picture("theory-filter", "Theorem 4: the filter on its way, normal estimates in 10 dimensions.", draw_filter),
         Picture("theory-lemmas", "Lemma 1 and Lemma 4 on samples.", draw_lemmas),
     ),
     tables=_tables,

@@ -1,4 +1,4 @@
-"""Lemma 1, Lemma 4 and the convexity of Theorem 3, checked on samples."""
+"""Lemma 1, Lemma 4, the convexity of Theorem 3, and what a single bad estimate does, checked on samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 
 from robustream.kernels.median import geometric_median
 from robustream.paper.cells import Cell, Memory, Row
+from robustream.paper.results import root_mean_square
 from robustream.paper.sizes import Size
+from robustream.sources import subspace_error
 from robustream.spaces import Array
 
 __all__ = ["lemma_cells", "median_constant"]
@@ -29,7 +31,8 @@ class Lemma(NamedTuple):
 def lemma_cells(size: Size, seed: int) -> Iterator[Cell]:
     """Give a cell for each statement."""
     settings = Lemma(size.lemma_trials, seed)
-    for name, work in (("lemma-1", run_lemma_1), ("lemma-4", run_lemma_4), ("theorem-3", run_theorem_3)):
+    works = {"lemma-1": run_lemma_1, "lemma-4": run_lemma_4, "theorem-3": run_theorem_3, "single": run_single}
+    for name, work in works.items():
         yield Cell("theory-lemmas", name, work, settings, 0.03 * size.lemma_trials)
 
 
@@ -122,6 +125,42 @@ def run_theorem_3(settings: Lemma, memory: Memory) -> list[Row]:
             curvature.append(float(gain / (difference @ difference)))
         rows.append({"statement": "theorem 3", "cloud": name, "trials": settings.trials, "least": min(curvature)})
     return rows
+
+
+def run_single(settings: Lemma, memory: Memory) -> list[Row]:
+    """Move one estimate away from the others, and turn one projector away from the others."""
+    dimension, trials = 10, max(1, settings.trials // 100)
+    rows: list[Row] = []
+    for distance in (0.0, 1e2, 1e4):
+        errors: dict[str, list[float]] = {"averaging": [], "median": [], "projectors": []}
+        for trial in range(trials):
+            rng = np.random.default_rng([settings.seed, 5, trial])
+            points = rng.standard_normal((COUNT, dimension))
+            points[0, 0] += distance
+            errors["averaging"].append(float(np.linalg.norm(points.mean(axis=0))))
+            errors["median"].append(float(np.linalg.norm(geometric_median(points))))
+            errors["projectors"].append(_averaged_projectors(rng, dimension, wrong=distance > 0))
+        rows.append(
+            {
+                "statement": "one bad estimate",
+                "distance": distance,
+                "trials": trials,
+                **{name: root_mean_square(values) for name, values in errors.items()},
+            }
+        )
+    return rows
+
+
+def _averaged_projectors(rng: np.random.Generator, columns: int, *, wrong: bool) -> float:
+    """Average projectors near one on the first two axes, one of them on the last two where it is to be wrong."""
+    rank = 2
+    truth = np.eye(columns)[:, :rank]
+    bases = [np.linalg.qr(truth + 0.1 * rng.standard_normal(truth.shape))[0] for _ in range(COUNT)]
+    if wrong:
+        bases[0] = np.eye(columns)[:, -rank:]
+    mean = sum(basis @ basis.T for basis in bases) / COUNT
+    leading = np.linalg.eigh(mean)[1][:, -rank:]
+    return subspace_error(leading, truth)
 
 
 def _gradient(place: Array, cloud: Array) -> Array:

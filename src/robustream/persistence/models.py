@@ -17,6 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsError, UnsupportedEstimatorError
 from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor, TrimmedPCA, TrimmedRegressor
+from robustream.estimators._linear import Linear
+from robustream.estimators._projection import Principal
+from robustream.kernels.device_arrays import host_array
 from robustream.persistence.checking import damaged_on_error, take, take_optional
 from robustream.persistence.settings import STREAMING, build, settings_of
 from robustream.persistence.streams import decode_stream, encode_stream
@@ -131,7 +134,7 @@ def _answer(model: Any) -> Tree:
             names = [parameter.name for parameter in model._run().plan.learner.parameters]  # type: ignore[attr-defined]
             classes = {} if model._layout.classes is None else {"classes_": model.classes_}
             return {name: np.asarray(getattr(fitted, name)) for name in names} | classes
-        return {name: np.asarray(getattr(model, name)) for name in _ANSWERS[type(model).__name__]}
+        return {name: np.asarray(host_array(getattr(model, name))) for name in _ANSWERS[type(model).__name__]}
     except (NotEnoughRowsError, BelowQuorumError):
         return {}
 
@@ -160,10 +163,13 @@ def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
             raise DamagedFileError("it has another number of column names than columns")
         model.feature_names_in_ = names
     shapes = _shapes(answer, columns)
+    fitted: dict[str, Any] = {}
     for name, value in answer.items():
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi" or value.shape != shapes[name]:
             raise DamagedFileError(f"{name} is no array of numbers of the shape that it should have")
-        setattr(model, name, value.item() if name in _PYTHON_NUMBERS else value if value.ndim else value[()])
+        fitted[name.removesuffix("_")] = value.item() if name in _PYTHON_NUMBERS else value if value.ndim else value[()]
+    fitted.pop("n_components", None)  # as many as there are
+    model._fitted = Linear(**fitted) if kind is TrimmedRegressor else Principal(**fitted)
     return model
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from robustream._version import __version__
 from robustream.errors import InvalidInputError, RobustreamError
 from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor
+from robustream.kernels.device_arrays import host_array
 from robustream.report.data import Coefficients, Components, Kind, Moment, ReportData, WorstRow
 from robustream.report.outcome import say_outcome
 
@@ -32,15 +33,15 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
     extra : tree, default=None
         What only the driver of the run knows; every key may be absent. `title`, `outcome` (text), `targets` (names of
         the outputs), `history` (rows of batches seen, relative error, rows seen), `worst_rows` (rows of label, row
-        number in its file, score), `missing` (cells by column), `settings`, `timings` (seconds by name; `total` is the
-        wall time) and `environment`.
+        number in its file, score), `missing` and `unreadable` (cells by column), `unreadable_lines`, `settings`,
+        `timings` (seconds by name; `total` is the wall time) and `environment`.
 
     Examples
     --------
     >>> import numpy as np, robustream as rs
     >>> model = rs.OutlierRobustPCA(1).fit(np.random.default_rng(0).normal(size=(100, 3)))
     >>> collect(model, {"missing": {"x2": 7}}).outcome
-    'None of the 1 batches had to be left out.'
+    'The only batch was used.'
     """
     known = {} if extra is None else extra
     kind, components, coefficients = _learned(model, known.get("targets"))
@@ -60,6 +61,8 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
         convergence=tuple(
             Moment(int(batches), float(error), int(rows)) for batches, error, rows in known.get("history", ())
         ),
+        unreadable={str(name): int(count) for name, count in known.get("unreadable", {}).items()},
+        unreadable_lines=int(known.get("unreadable_lines", 0)),
         missing={str(name): int(count) for name, count in known.get("missing", {}).items()},
         settings={**_settings(model), **known.get("settings", {})},
         timings={str(name): float(seconds) for name, seconds in known.get("timings", {}).items()},
@@ -70,8 +73,8 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
 
 def _learned(model: Any, targets: Any) -> tuple[Kind, Components | None, Coefficients | None]:
     if isinstance(model, OutlierRobustPCA):
-        ratio, variance = model.explained_variance_ratio_, model.explained_variance_
-        return "pca", Components(model.components_, variance, ratio, model.mean_), None
+        found = model.components_, model.explained_variance_, model.explained_variance_ratio_, model.mean_
+        return "pca", Components(*map(host_array, found)), None
     if isinstance(model, OutlierRobustRegressor):
         return "regression", None, _regression(model, targets)
     if isinstance(model, OutlierRobust):
@@ -82,10 +85,10 @@ def _learned(model: Any, targets: Any) -> tuple[Kind, Components | None, Coeffic
 
 
 def _regression(model: OutlierRobustRegressor, targets: Any) -> Coefficients:
-    coef, stderr = np.atleast_2d(model.coef_), np.atleast_2d(model.coef_stderr_)
-    interval = model.conf_int().reshape(*coef.shape, 2)
+    coef, stderr = np.atleast_2d(host_array(model.coef_)), np.atleast_2d(host_array(model.coef_stderr_))
+    interval = host_array(model.conf_int()).reshape(*coef.shape, 2)
     p_value = np.array([row[4] for row in model.summary().rows]).reshape(coef.shape)
-    intercept, scale = np.atleast_1d(model.intercept_), np.atleast_1d(model.scale_)
+    intercept, scale = np.atleast_1d(host_array(model.intercept_)), np.atleast_1d(host_array(model.scale_))
     names = _target_names(targets, len(coef))
     return Coefficients(coef, stderr, interval[..., 0], interval[..., 1], p_value, intercept, scale, names)
 

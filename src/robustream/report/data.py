@@ -68,7 +68,9 @@ class ReportData(NamedTuple):
     coefficients: Coefficients | None = None
     worst_rows: tuple[WorstRow, ...] = ()
     convergence: tuple[Moment, ...] = ()
-    missing: Mapping[str, int] = {}
+    missing: Mapping[str, int] = {}  # cells by column
+    unreadable: Mapping[str, int] = {}  # cells by column that hold no number
+    unreadable_lines: int = 0  # lines with too few or too many fields
     settings: Mapping[str, Any] = {}
     timings: Mapping[str, float] = {}
     environment: Mapping[str, Any] = {}

@@ -8,6 +8,7 @@ from robustream.report.data import ReportData, verdict_counts
 from robustream.report.files import FileRecord, split_label
 from robustream.report.grids import Cell, Column, number_cell, table
 from robustream.report.headline import verdict_badge
+from robustream.report.lacking import lacking_cells, say_unreadable_lines
 from robustream.report.learned import chart
 from robustream.report.markup import Markup, element, join
 from robustream.report.numbers import show_count, show_number, show_share
@@ -106,29 +107,57 @@ def rows_section(data: ReportData) -> Markup | None:
     return element(
         "section",
         element("h2", "Worst rows"),
-        element("p", "The rows that lie farthest from the model. The higher the score, the worse."),
+        element("p", "The rows that lie farthest from the model. The higher the score, the worse. ", _rejected(data)),
         table("rows", "Rows farthest from the model", columns, rows, total=len(data.worst_rows), search="Find a file"),
         id="rows",
     )
 
 
-def missing_section(data: ReportData) -> Markup | None:
-    """Write the table of missing cells; None if there are none."""
-    missing = {name: count for name, count in data.missing.items() if count}
-    if not missing:
+def _rejected(data: ReportData) -> Markup | None:
+    """Say where the rows of rejected batches are: a batch that is wrong as a whole cannot tell its worst rows."""
+    rejected = [record for record in data.batches if record.verdict == "rejected"]
+    if not rejected:
         return None
-    shares = {name: count / data.rows_seen if data.rows_seen else math.nan for name, count in missing.items()}
+    rows, batches = sum(record.rows for record in rejected), len(rejected)
+    named = f"the {show_count(batches)} batches that were rejected" if batches > 1 else "the batch that was rejected"
+    return join(
+        f"The {show_count(rows)} rows of {named} as a whole are not among them: see the batches above. ",
+        element("code", "robustream score"),
+        " gives each row of a file its score.",
+    )
+
+
+def missing_section(data: ReportData) -> Markup | None:
+    """Write the table of missing and unreadable cells; None if there are none."""
+    found, lines = lacking_cells(data), say_unreadable_lines(data)
+    if not found and lines is None:
+        return None
     rows = [
-        [Cell(name), number_cell(count, show_count(count)), number_cell(shares[name], show_share(shares[name]))]
-        for name, count in sorted(missing.items(), key=lambda pair: -pair[1])[:_TABLE_ROWS]
+        [
+            Cell(name),
+            number_cell(missing, show_count(missing)),
+            number_cell(unreadable, show_count(unreadable)),
+            number_cell(share := _share_of_rows(missing + unreadable, data), show_share(share)),
+        ]
+        for name, missing, unreadable in found[:_TABLE_ROWS]
     ]
-    columns = [Column("Column"), Column("Missing cells", "number"), Column("Share of rows", "number")]
+    columns = [
+        Column("Column"),
+        Column("Missing", "number"),
+        Column("No number", "number"),
+        Column("Share of rows", "number"),
+    ]
     return element(
         "section",
         element("h2", "Missing cells"),
-        table("missing", "Missing cells by column", columns, rows, total=len(missing)),
+        element("p", lines) if lines else None,
+        table("missing", "Missing and unreadable cells by column", columns, rows, total=len(found)) if found else None,
         id="missing",
     )
+
+
+def _share_of_rows(cells: int, data: ReportData) -> float:
+    return cells / data.rows_seen if data.rows_seen else math.nan
 
 
 def _place(label: str, reason: str) -> Markup:

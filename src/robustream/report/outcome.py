@@ -34,6 +34,8 @@ def _main_sentence(noun: str, total: int, failed: int, rejected: int) -> str:
     bad = failed + rejected
     if total == 0:
         return "No batch has been seen yet."
+    if bad == 0 and total == 1:
+        return "The only file was used." if noun == "files" else "The only batch was used."
     if bad == 0:
         return f"None of the {show_count(total)} {noun} had to be left out."
     causes = []

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from robustream.report.data import VERDICTS, Coefficients, Components, ReportData, verdict_counts
 from robustream.report.files import files_of
+from robustream.report.lacking import lacking_cells, say_unreadable_lines
 from robustream.report.numbers import show_count, show_number, show_share
 from robustream.report.payload import strongest
 
@@ -82,12 +83,13 @@ def _distrusted(data: ReportData, most_rows: int) -> Table | None:
 
 
 def _missing(data: ReportData, most_rows: int) -> Table | None:
-    found = sorted(((count, name) for name, count in data.missing.items() if count), reverse=True)
-    if not found:
+    found = lacking_cells(data)
+    lines = say_unreadable_lines(data)
+    if not found and lines is None:
         return None
-    table = _table("Missing cells", ["column"], ["cells"])
-    for count, name in found[:most_rows]:
-        table.add_row(Text(name), show_count(count))
+    table = _table("Cells left out with their rows", ["column"], ["missing", "no number"], caption=lines)
+    for name, missing, unreadable in found[:most_rows]:
+        table.add_row(Text(name), show_count(missing), show_count(unreadable))
     return table
 
 

@@ -24,6 +24,7 @@ def to_tree(data: ReportData) -> dict[str, Any]:
         "components": None if data.components is None else data.components._asdict(),
         "coefficients": None if data.coefficients is None else _with_list(data.coefficients),
         "missing": dict(data.missing),
+        "unreadable": dict(data.unreadable),
         "settings": dict(data.settings),
         "timings": dict(data.timings),
         "environment": dict(data.environment),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robustream.aggregators import Aggregator
 from robustream.batch import Batch, Estimate
 from robustream.errors import BelowQuorumError
+from robustream.kernels.device_arrays import host_array
 from robustream.learners import Learner
 from robustream.runs.cutting import BatchSize, cut_call
 from robustream.runs.ledger import Ledger
@@ -89,8 +90,7 @@ def feed(plan: Plan, stream: Stream, X: NDArray[Any], y: NDArray[Any] | None) ->
     minimum = plan.learner.minimum_rows(stream.columns)
     if len(X) >= minimum:
         return fold_cuts(plan, stream, X, y, cut_call(len(X), minimum, plan.batch_size))
-    # The caller may reuse its buffer after the call, so waiting rows are copied.
-    pending = (*stream.pending, Rows(X.copy(), None if y is None else y.copy()))
+    pending = (*stream.pending, Rows(_copied(X), None if y is None else _copied(y)))
     after = stream._replace(pending=pending, rows_seen=stream.rows_seen + len(X))
     if after.pending_rows < minimum:
         return after
@@ -156,6 +156,11 @@ def require_quorum(stream: Stream, share: float = 0.5) -> None:
 def _slice(X: NDArray[Any], y: NDArray[Any] | None, piece: slice, first_row: int) -> tuple[str, Rows]:
     label = f"rows {first_row + piece.start}-{first_row + piece.stop - 1}"
     return label, Rows(X[piece], None if y is None else y[piece])
+
+
+def _copied(rows: NDArray[Any]) -> NDArray[Any]:
+    """Copy rows that are to wait, since the caller may reuse its buffer; few as they are, those on a GPU come over."""
+    return np.asarray(host_array(rows).copy())
 
 
 def _join(pending: Sequence[Rows]) -> Rows:

@@ -50,6 +50,7 @@ class IterableSource(Source):
             )
         self._items = items
         self._used = False
+        self._names: tuple[str, ...] | None = None
         self._options: dict[str, Any] = {
             "target": target,
             "columns": columns,
@@ -62,6 +63,11 @@ class IterableSource(Source):
     def count(self) -> int | None:
         """Give the number of batches if the iterable has a length."""
         return len(self._items) if isinstance(self._items, Sized) else None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Give the names of the columns, once an item that has any was read."""
+        return self._names
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         start = check_count("start", start, least=0)
@@ -87,8 +93,9 @@ class IterableSource(Source):
 
         reader = FrameReader(**self._options)
         for index, item in enumerate(items):
-            if index >= start:
-                yield reader.batch(index, item)
-            elif reader.selection is None:
-                # The first usable item decides the columns, wherever the reading starts.
-                reader.batch(index, item)
+            # The first usable item decides the columns, wherever the reading starts.
+            if index >= start or reader.selection is None:
+                batch = reader.batch(index, item)
+                self._names = reader.names
+                if index >= start:
+                    yield batch

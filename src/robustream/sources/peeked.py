@@ -35,6 +35,11 @@ class _Peeked(Source):
         """Give the number of batches, if it is known."""
         return self._source.count
 
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """Give the names of the columns, if the source knows them."""
+        return getattr(self._source, "feature_names", None)
+
     def batches(self, start: int = 0) -> Iterator[Batch]:
         rest, self._rest = self._rest, None
         if rest is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robustream.batch import Batch
 from robustream.sources.base import Partition, Source
-from robustream.sources.tables.conversion import Selection
+from robustream.sources.tables.conversion import Rows, Selection
 from robustream.sources.tables.screening import batch_of_rows
 
 __all__ = ["ScreenedSource"]
@@ -83,7 +83,9 @@ def _screen(batch: Batch, selection: Selection) -> Batch:
         if selection.target_kind == "number":
             with np.errstate(over="ignore"):  # what the type cannot hold becomes infinite, and is counted below
                 y = y.astype(selection.dtype, copy=False)
-    screened = batch_of_rows(batch.index, batch.label, (X, y if selection.targets else None), selection)
+    # Rows that were dropped already, for whatever reason, are not to be counted again.
+    rows = Rows(X, y if selection.targets else None, batch.illegible if batch.kept is None else ())
+    screened = batch_of_rows(batch.index, batch.label, rows, selection)
     return screened._replace(stats={**batch.stats, **screened.stats}, kept=_both(batch.kept, screened.kept))
 
 

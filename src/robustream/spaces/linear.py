@@ -180,8 +180,9 @@ def without_constants(moments: Array, center: Array) -> Array:
 def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
     """Give the inverse of the columns' moments with the penalty, or its shortest substitute where there is none."""
     inner = moments[:columns, :columns].astype(np.float64)
+    inner[np.diag_indices(columns)] += alpha
     unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
-    scaled = inner / np.outer(unit, unit) + np.diag(alpha / np.square(unit))
+    scaled = inner / np.outer(unit, unit)
     # Moments square the rounding errors of the rows: what is below has no digit left.
     least = float(np.finfo(moments.dtype).eps) ** 0.75
     inverse = _inverse_of_certain(scaled, least)
@@ -201,8 +202,10 @@ def _inverse_of_certain(matrix: Array, least: float) -> Array | None:
     triangle, failed = linalg.lapack.dpotrf(matrix, lower=True)
     if failed:
         return None
+    # Zero above the diagonal.
     half, _ = linalg.lapack.dpotri(triangle, lower=True, overwrite_c=True)
-    inverse = np.tril(half) + np.tril(half, -1).T
+    inverse = half + half.T
+    inverse[np.diag_indices(len(half))] /= 2
     condition = np.abs(matrix).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
     return inverse if condition * least < 1 else None
 

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import robustream as rs
+from robustream.batch import Estimate
 from robustream.kernels import reference
+from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.kernels.gpu.columns import column_medians, median_deviations
+from robustream.kernels.wide import place_wide, wide_on_gpu
+from robustream.spaces import Euclidean, Part, Parts
 
 TABLES = {
     "normal": lambda rng: rng.normal(size=(9001, 12)).astype(np.float32),
@@ -73,22 +77,28 @@ def test_estimators_agree_with_those_on_the_host(cupy, learner, place):
     options = {"learner": learner, "batch_size": 12_000}
     rows, targets, more = (cupy.asarray(X), cupy.asarray(y), {}) if place == "resident" else (X, y, {"device": "cuda"})
     here, there = rs.OutlierRobustPCA(2, **options).fit(X), rs.OutlierRobustPCA(2, **options, **more).fit(rows)
-    np.testing.assert_allclose(np.abs(there.components_), np.abs(here.components_), atol=1e-3)
+    np.testing.assert_allclose(np.abs(host_array(there.components_)), np.abs(here.components_), atol=1e-3)
     assert [r.verdict for r in here.batch_report_] == [r.verdict for r in there.batch_report_]
     here = rs.OutlierRobustRegressor(**options).fit(X, y)
     there = rs.OutlierRobustRegressor(**options, **more).fit(rows, targets)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-3)
+    np.testing.assert_allclose(host_array(there.coef_), here.coef_, atol=1e-3)
 
 
-def test_answers_come_back_where_the_rows_are(cupy):
-    rng = np.random.default_rng(6)
-    X = (rng.normal(size=(30_000, 6)) * [5, 3, 1, 1, 1, 1]).astype(np.float32)
-    y = X[:, 0] - X[:, 1]
-    rows = cupy.asarray(X)
-    pca = rs.OutlierRobustPCA(2, learner="classical", batch_size=10_000).fit(rows)
-    line = rs.OutlierRobustRegressor(learner="classical", batch_size=10_000).fit(rows, cupy.asarray(y))
-    for answer in (pca.transform, pca.outlier_scores, pca.score_samples, line.predict):
-        for count in (50, 30_000):
-            there = answer(rows[:count])
-            assert isinstance(there, cupy.ndarray)
-            np.testing.assert_allclose(there.get(), answer(X[:count]), rtol=1e-3, atol=1e-3)
+@pytest.mark.parametrize("aggregator", [rs.aggregators.Filtered(), rs.aggregators.GeometricMedian()], ids=repr)
+def test_wide_estimates_get_the_same_verdicts_and_value(cupy, aggregator):
+    rng, count, size = np.random.default_rng(8), 60, 150_000
+    state = aggregator.init(Parts((Part("coefficients", Euclidean((size,))),)))
+    for index in range(count):
+        point = rng.standard_normal(size, dtype=np.float32) + (index < 0.4 * count)
+        point[:100] = 0  # most agree on these
+        point[index] += 1
+        state, _ = aggregator.step(state, Estimate(index, "", 100, (point,)))
+    found = []
+    for wanted in (False, True):
+        fresh = state._replace(newest=state.newest)  # another tuple, since the last one is remembered
+        with wide_on_gpu(wanted):
+            assert is_device_array(place_wide(np.zeros((count, size)))) == wanted
+            found.append((aggregator.value(fresh)[0], aggregator.assess(fresh)))
+    np.testing.assert_allclose(found[1][0], found[0][0], atol=1e-5)
+    assert [one.rejected for one in found[1][1]] == [one.rejected for one in found[0][1]]
+    np.testing.assert_allclose([a.distance for a in found[1][1]], [a.distance for a in found[0][1]], rtol=1e-4)

@@ -13,6 +13,9 @@ from robustream.errors import DeviceError, InvalidInputError
 from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.gpu.digits import digit_places
 from robustream.kernels.gpu.plan import SIDE, THREADS, _tiles, plan_of
+from robustream.kernels.wide import place_wide, wide_on_gpu
+from robustream.persistence.models import model_from_tree
+from robustream.storage import container
 
 without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
 
@@ -53,3 +56,34 @@ def test_every_pair_of_columns_has_a_thread(columns):
     assert groups == needed
     assert plan.left_width == plan.right_width
     assert not plan.same or plan.left_width >= columns
+
+
+def test_a_model_fitted_on_a_gpu_can_be_read_without_one(tmp_path):
+    rows = np.random.default_rng(1).normal(size=(400, 3))
+    model = rs.OutlierRobustPCA(1).fit(rows)
+    rs.save(model, tmp_path / "model.safetensors")
+    tree = container.read(tmp_path / "model.safetensors", "model")
+    tree["settings"]["parameters"]["device"] = "cuda"
+    loaded = model_from_tree(tree)
+    assert loaded.device == "cuda"
+    np.testing.assert_array_equal(loaded.transform(rows), model.transform(rows))
+    assert model_from_tree(tree).batch_report_ == model.batch_report_
+
+
+@without_cupy
+def test_wide_estimates_stay_where_there_is_no_gpu():
+    stack = np.zeros((8, 1 << 20), np.float32)
+    with wide_on_gpu(True):
+        assert place_wide(stack) is stack
+
+
+@pytest.mark.parametrize("name", ["jax.numpy", "torch"])
+def test_host_arrays_of_other_libraries_are_taken_as_numpy_arrays(name):
+    library = pytest.importorskip(name)
+    rows = np.random.default_rng(2).normal(size=(400, 3)).astype(np.float32)
+    taken = library.asarray(rows) if name == "jax.numpy" else library.from_numpy(rows)
+    if is_device_array(taken):
+        pytest.skip("this library puts its arrays on a GPU")
+    model = rs.OutlierRobustPCA(1).fit(taken)
+    assert isinstance(model.components_, np.ndarray)
+    np.testing.assert_array_equal(model.transform(taken), model.transform(rows))

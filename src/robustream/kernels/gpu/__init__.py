@@ -2,6 +2,6 @@
 
 Nothing here is imported before a GPU is asked for; only this folder imports CuPy. `device` finds CuPy and compiles,
 `pairs` has trimmed products of all pairs of columns, `digits` the slow and sure way for the few pairs that brackets
-miss, `signs` the product with targets of +1 and -1, `columns` medians, `moments` weighted second moments, `median`
-the geometric median.
+miss, `signs` the product with targets of +1 and -1, `columns` medians, `products` second moments, `median` the
+geometric median; `rows` makes arrays there look like NumPy's, and `lending` brings them over.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from robustream.errors import DeviceError, InvalidInputError
 from robustream.kernels.device_arrays import is_device_array
 
-__all__ = ["as_device_array", "kernel", "load_cupy", "matrix", "multiprocessors"]
+__all__ = ["as_device_array", "kernel", "load_cupy", "matrix", "multiprocessors", "of_library"]
 
 # What a table may hold, and what it is worked with in.
 _NAMES = {"float16": "Half", "float32": "float", "float64": "double"}
@@ -46,11 +47,20 @@ def as_device_array(values: Any) -> Any:
     return cupy.from_dlpack(plain) if shared else cupy.asarray(plain)
 
 
+def of_library(array: Any, library: str) -> Any:
+    """Give a CuPy array as one of another library ('torch', 'jax.numpy'), which shares its memory."""
+    if library == "cupy":
+        return array
+    # Not all take arrays whose rows do not lie one behind the other.
+    return import_module(library).from_dlpack(load_cupy().ascontiguousarray(array).reshape(array.shape))
+
+
 def matrix(values: Any, name: str) -> Any:
     """Give rows that lie one behind the other, in half, single or double precision."""
     array = as_device_array(values)
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+        given = getattr(values, "dtype", array.dtype)
+        raise InvalidInputError(f"{name} must hold numbers in half, single or double precision; got dtype {given}.")
     if array.ndim != 2 or array.size == 0:
         raise InvalidInputError(f"{name} must have rows and columns, at least one of each; got shape {array.shape}.")
     if array.dtype.char not in "efd":

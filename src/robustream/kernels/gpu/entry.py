@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from robustream.errors import InvalidInputError
+from robustream.kernels.device_arrays import library_of
 from robustream.kernels.gpu import median, pairs
-from robustream.kernels.gpu.device import as_device_array, load_cupy, matrix
+from robustream.kernels.gpu.device import as_device_array, load_cupy, matrix, of_library
 from robustream.kernels.gpu.digits import kept_sums_by_digits
 from robustream.kernels.gpu.rows import DeviceRows, on_host
 from robustream.kernels.reference import kept_count
@@ -48,13 +48,7 @@ def geometric_median(points: Any, weights: Any, **options: Any) -> Any:
 
 def in_kind(result: Any, like: Any) -> Any:
     """Give a result as the library of the argument would: NumPy for what a learner works on, else where that lies."""
-    if isinstance(like, DeviceRows):
-        return on_host(result)
-    if type(like).__module__.split(".")[0] == "torch":
-        return sys.modules["torch"].from_dlpack(result)
-    if hasattr(like, "__array_namespace__") and not isinstance(like, load_cupy().ndarray):
-        return like.__array_namespace__().from_dlpack(result)
-    return result
+    return on_host(result) if isinstance(like, DeviceRows) else of_library(result, library_of(like) or "cupy")
 
 
 def all_finite(array: Any) -> bool:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from robustream.kernels.gpu.device import as_device_array, load_cupy
-from robustream.kernels.gpu.rows import DeviceRows
+from robustream.kernels.gpu.rows import DeviceRows, DeviceStack
 
-__all__ = ["lend", "work_stream"]
+__all__ = ["lend", "lend_stack", "work_stream"]
 
 _streams = threading.local()
+# Bytes that the work on one number of a stack takes at most, copies and what is between included.
+_BYTES_FOR_ONE = 32
 
 
 def lend(values: Any) -> Any:
@@ -22,6 +24,13 @@ def lend(values: Any) -> Any:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     return DeviceRows(array)
+
+
+def lend_stack(values: Any) -> Any:
+    """Give estimates side by side on the GPU; as they are if there is not the memory for the work on them."""
+    cupy = load_cupy()
+    free = cupy.cuda.Device().mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+    return DeviceStack(cupy.asarray(values)) if free > _BYTES_FOR_ONE * values.size else values
 
 
 def work_stream(resident: bool) -> AbstractContextManager[Any]:

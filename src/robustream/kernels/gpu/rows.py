@@ -1,14 +1,15 @@
-"""Rows on the GPU that NumPy's functions take for an array, so that learners are written once for both.
+"""Rows on the GPU that NumPy's functions take for an array, so that learners and aggregators are written once for both.
 
 NumPy hands the work to whoever defines `__array_ufunc__` and `__array_function__`; here it goes to CuPy. What is as
 long as a batch stays on the GPU; what is short (a sample of the rows, column means, a covariance matrix) comes back as
-a plain NumPy array, where the small steps of a learner are quicker. What CuPy cannot do is done by NumPy on a copy.
+a plain NumPy array, where the small steps of a learner are quicker. Of wide estimates side by side all that is large
+stays. What CuPy cannot do is done by NumPy on a copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -17,11 +18,11 @@ from robustream.kernels.gpu.columns import column_medians
 from robustream.kernels.gpu.device import as_device_array, load_cupy
 from robustream.kernels.gpu.products import tall_product
 
-__all__ = ["DeviceRows", "on_host"]
+__all__ = ["DeviceRows", "DeviceStack", "on_host"]
 
-# Results with fewer rows come back to the host.
 _FEWEST_ROWS = 8192
-_LARGEST_ON_HOST = 1 << 25
+# Of columns that one kernel can take the medians of.
+_MOST_COLUMNS = 1 << 21
 # Rows that are reduced at once where all are.
 _STRETCH = 256
 # From so many columns on a product is bound by arithmetic.
@@ -33,6 +34,9 @@ class DeviceRows(NDArrayOperatorsMixin):
 
     __slots__ = ("array",)
     __array_priority__ = 100
+    # Results with fewer rows come back to the host, unless they are larger than this.
+    fewest_rows: ClassVar[float] = _FEWEST_ROWS
+    largest_on_host: ClassVar[int] = 1 << 25
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -53,7 +57,7 @@ class DeviceRows(NDArrayOperatorsMixin):
             function, known = getattr(ufunc, method), getattr(known, method, None)
         if outs and isinstance(outs[0], DeviceRows):
             options["out"] = outs[0]
-        result = _call(function, known, inputs, options)
+        result = _call(type(self), function, known, inputs, options)
         if not outs:
             return result
         if not isinstance(outs[0], DeviceRows):
@@ -62,13 +66,13 @@ class DeviceRows(NDArrayOperatorsMixin):
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
         if function in _SPECIAL:
-            found = _SPECIAL[function](*inputs, **options)
+            found = _SPECIAL[function](type(self), *inputs, **options)
             if found is not None:
                 return found
         module: Any = load_cupy()
         for name in function.__module__.split(".")[1:]:
             module = getattr(module, name, module)
-        return _call(function, getattr(module, function.__name__, None), inputs, options)
+        return _call(type(self), function, getattr(module, function.__name__, None), inputs, options)
 
     def __getattr__(self, name: str) -> Any:
         """Shapes and types are those of the array; its methods give what NumPy's would."""
@@ -76,14 +80,14 @@ class DeviceRows(NDArrayOperatorsMixin):
             raise AttributeError(name)
         value = getattr(self.array, name)
         if not callable(value):
-            return _give(value)
-        return lambda *inputs, **options: _method(value, inputs, options)
+            return _give(type(self), value)
+        return lambda *inputs, **options: _method(type(self), value, inputs, options)
 
     def __len__(self) -> int:
         return len(self.array)
 
     def __getitem__(self, place: Any) -> Any:
-        return _give(self.array[_place(place)])
+        return _give(type(self), self.array[_place(place)])
 
     def __setitem__(self, place: Any, values: Any) -> None:
         self.array[_place(place)] = _unwrap(values)
@@ -91,13 +95,24 @@ class DeviceRows(NDArrayOperatorsMixin):
     @property
     def T(self) -> DeviceRows:  # noqa: N802 - NumPy's name
         """The transpose, which stays on the GPU however few rows it has."""
-        return DeviceRows(self.array.T)
+        return type(self)(self.array.T)
 
     def __float__(self) -> float:
         return float(self.array)
 
     def __bool__(self) -> bool:
         return bool(self.array)
+
+
+class DeviceStack(DeviceRows):
+    """Wide estimates, one beside the other: all that is large stays on the GPU, few rows as they may be."""
+
+    __slots__ = ()
+    fewest_rows: ClassVar[float] = np.inf
+    largest_on_host: ClassVar[int] = 1 << 16
+
+
+Kind = type[DeviceRows]
 
 
 def on_host(value: Any) -> Any:
@@ -107,12 +122,12 @@ def on_host(value: Any) -> Any:
     return value.get() if isinstance(value, load_cupy().ndarray) else value
 
 
-def _call(function: Callable[..., Any], known: Any, inputs: Any, options: Any) -> Any:
+def _call(kind: Kind, function: Callable[..., Any], known: Any, inputs: Any, options: Any) -> Any:
     """Let CuPy do it, or NumPy on copies where CuPy does not know how."""
     if known is not None:
         try:
             given = {key: _unwrap(value) for key, value in options.items()}
-            return _give(known(*(_unwrap(value) for value in inputs), **given))
+            return _give(kind, known(*(_unwrap(value) for value in inputs), **given))
         except (TypeError, NotImplementedError, AttributeError):
             pass
     copied = {key: _copied(value) for key, value in options.items()}
@@ -130,18 +145,18 @@ def _matmul(left: Any, right: Any, **options: Any) -> Any:
     return load_cupy().matmul(left, right, **options)
 
 
-def _method(method: Any, inputs: Any, options: Any) -> Any:
+def _method(kind: Kind, method: Any, inputs: Any, options: Any) -> Any:
     initial = options.pop("initial", None)
-    result = _along_rows(method, inputs, options)
+    result = _along_rows(kind, method, inputs, options)
     if result is None:
-        result = _give(method(*(_unwrap(value) for value in inputs), **options))
+        result = _give(kind, method(*(_unwrap(value) for value in inputs), **options))
     if initial is None:
         return result
     # Of the reductions only the extremes are asked with a value to begin with.
     return np.maximum(result, initial) if method.__name__ == "max" else np.minimum(result, initial)
 
 
-def _along_rows(method: Any, inputs: Any, options: Any) -> Any:
+def _along_rows(kind: Kind, method: Any, inputs: Any, options: Any) -> Any:
     """Reduce all columns of many rows in two steps: CuPy in one step leaves most of the GPU idle."""
     name, array = method.__name__, method.__self__
     if (
@@ -155,10 +170,10 @@ def _along_rows(method: Any, inputs: Any, options: Any) -> Any:
         return None
     whole = len(array) // _STRETCH * _STRETCH
     first = getattr(array[:whole].reshape(-1, _STRETCH, array.shape[1]), "sum" if name == "mean" else name)
-    kind = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
-    parts = load_cupy().concatenate([first(axis=1, **kind), array[whole:].astype(kind.get("dtype", array.dtype))])
+    real = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
+    parts = load_cupy().concatenate([first(axis=1, **real), array[whole:].astype(real.get("dtype", array.dtype))])
     total = getattr(parts, "sum" if name == "mean" else name)(axis=0)
-    return _give((total / len(array)).astype(total.dtype) if name == "mean" else total)
+    return _give(kind, (total / len(array)).astype(total.dtype) if name == "mean" else total)
 
 
 def _unwrap(value: Any) -> Any:
@@ -178,16 +193,16 @@ def _copied(value: Any) -> Any:
     return on_host(value)
 
 
-def _give(value: Any) -> Any:
+def _give(kind: Kind, value: Any) -> Any:
     """Keep what is long on the GPU; give back what is short."""
     if isinstance(value, (tuple, list)):
-        return type(value)(_give(part) for part in value)
+        return type(value)(_give(kind, part) for part in value)
     if not isinstance(value, load_cupy().ndarray):
         return value
     if value.ndim == 0:
         return value.get()[()]
-    long = value.shape[0] > _FEWEST_ROWS or value.size > _LARGEST_ON_HOST
-    return DeviceRows(value) if long else value.get()
+    stays = value.shape[0] > kind.fewest_rows or value.size > kind.largest_on_host
+    return kind(value) if stays else value.get()
 
 
 def _place(place: Any) -> Any:
@@ -201,15 +216,17 @@ def _is_flags(part: Any) -> bool:
     return isinstance(part, np.ndarray) and part.dtype == bool and part.ndim == 1
 
 
-def _median(values: Any, axis: int | None = None, **options: Any) -> Any:
+def _median(kind: Kind, values: Any, axis: int | None = None, **options: Any) -> Any:
     array = _unwrap(values)
     if axis not in (0, None) or options or array.ndim != (2 if axis == 0 else 1) or array.dtype.kind != "f":
         return None
+    if axis == 0 and array.shape[1] > _MOST_COLUMNS:
+        return None
     medians = column_medians(array if array.ndim == 2 else array[:, None])
-    return _give(medians.astype(array.dtype, copy=False)) if axis == 0 else _give(medians[0])
+    return _give(kind, medians.astype(array.dtype, copy=False) if axis == 0 else medians[0])
 
 
-def _quantile(values: Any, share: Any, *, method: str = "linear", **options: Any) -> Any:
+def _quantile(kind: Kind, values: Any, share: Any, *, method: str = "linear", **options: Any) -> Any:
     array = _unwrap(values)
     if method != "weibull" or options or array.ndim != 1 or np.ndim(share):
         return None
@@ -219,4 +236,15 @@ def _quantile(values: Any, share: Any, *, method: str = "linear", **options: Any
     return pair[0] + (rank - lower) * (pair[-1] - pair[0])
 
 
-_SPECIAL: dict[Any, Callable[..., Any]] = {np.median: _median, np.quantile: _quantile}
+def _clip(kind: Kind, values: Any, low: Any, high: Any, *, out: Any = None, order: str = "K") -> Any:
+    cupy, bounded = load_cupy(), [_unwrap(value) for value in (values, low, high)]
+    if out is not None:
+        if not isinstance(out, DeviceRows):
+            return None
+        cupy.clip(*bounded, out=out.array)
+        return out
+    clipped = cupy.clip(*bounded)
+    return _give(kind, cupy.ascontiguousarray(clipped) if order == "C" else clipped)
+
+
+_SPECIAL: dict[Any, Callable[..., Any]] = {np.median: _median, np.quantile: _quantile, np.clip: _clip}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from robustream.paper.drawing.style import STYLES, legend_below, new_figure, plot_band, tidy
+from robustream.paper.drawing.style import STYLES, legend_below, logarithmic, new_figure, plot_band, tidy
 from robustream.paper.results import Results
 
-__all__ = ["draw_adversarial", "draw_constants", "draw_fractions", "draw_paths"]
+__all__ = ["draw_adversarial", "draw_constants", "draw_convergence", "draw_fractions", "draw_paths"]
 
 ERROR = "relative error"
 KINDS = {"incoherent": "garbage without structure", "colluding": "garbage that agrees"}
@@ -21,7 +21,7 @@ def draw_fractions(problem: str, methods: Sequence[str]) -> Callable[[Results], 
         figure, grid = new_figure(9.5, 7.2, 2, 2, sharex=True, sharey=True)
         for line, (spread, words) in zip(
             grid,
-            (("even", "spread evenly over all batches"), ("uneven", "45% of the batches filled first, the rest even")),
+            (("even", "in all batches alike"), ("uneven", "fill up to 45% of the batches first")),
             strict=True,
         ):
             for axes, (rule, trim) in zip(line, (("true", "the true share"), ("half", "one half")), strict=True):
@@ -29,7 +29,7 @@ def draw_fractions(problem: str, methods: Sequence[str]) -> Callable[[Results], 
                 for method in methods:
                     _fractions(axes, some, method, spread, rule)
                 tidy(axes, f"outliers {words};\ntrimmed: {trim}", "share of outliers among all rows", ERROR)
-                axes.set_yscale("log")
+                logarithmic(axes)
                 axes.label_outer()
         legend_below(figure, grid.flat, 3)
         return figure
@@ -71,7 +71,7 @@ def draw_adversarial(problem: str, rule: str, methods: Sequence[str]) -> Callabl
                     if places:
                         plot_band(axes, method, places, bands)
                 tidy(axes, f"bad batches: {level:.0%} {words}", "share of bad batches", ERROR)
-                axes.set_yscale("log")
+                logarithmic(axes)
                 axes.label_outer()
         legend_below(figure, grid.flat, 3)
         return figure
@@ -79,31 +79,54 @@ def draw_adversarial(problem: str, rule: str, methods: Sequence[str]) -> Callabl
     return draw
 
 
-def draw_paths(problem: str) -> Callable[[Results], Any]:
-    """Draw error against batches seen with 40% bad ones, by their place in the stream."""
-    methods = ("averaging", "geometric median", "online median", "ours")
+PATH_METHODS = ("plain", "averaging", "geometric median", "online median", "ours", "oracle")
+
+
+def draw_convergence(problem: str) -> Callable[[Results], Any]:
+    """Draw error against batches seen where all batches are alike: without outliers, and with a fifth of them."""
 
     def draw(results: Results) -> Any:
-        figure, grid = new_figure(11.0, 6.4, 2, 3, sharex=True, sharey=True)
-        for line, (kind, words) in zip(grid, KINDS.items(), strict=True):
-            for axes, order in zip(line, ("random", "first", "last"), strict=True):
-                some = results.where(
-                    problem=problem, spread="adversarial", share=0.4, level=1.0, kind=kind, order=order
-                )
-                for method in methods:
-                    here = some.where(method=method, rule=("", "true"))
-                    places = here.different("seen")
-                    if places:
-                        plot_band(axes, method, places, [here.band(seen=moment) for moment in places])
-                where = {"random": "anywhere", "first": "first", "last": "last"}[order]
-                tidy(axes, f"bad batches come {where};\n{words}", "batches seen", ERROR)
-                axes.set_xscale("log")
-                axes.set_yscale("log")
-                axes.label_outer()
+        figure, grid = new_figure(9.5, 4.2, 1, 2, sharex=True, sharey=True)
+        for axes, (fraction, words) in zip(
+            grid[0], ((0.0, "no outliers"), (0.2, "20% outliers in all batches, 20% trimmed")), strict=True
+        ):
+            _path(axes, results.where(problem=problem, spread="even", fraction=fraction), words)
         legend_below(figure, grid.flat, 4)
         return figure
 
     return draw
+
+
+def draw_paths(problem: str) -> Callable[[Results], Any]:
+    """Draw error against batches seen with 40% bad ones, by their place in the stream."""
+
+    def draw(results: Results) -> Any:
+        figure, grid = new_figure(11.0, 6.6, 2, 3, sharex=True, sharey=True)
+        for line, (kind, words) in zip(grid, KINDS.items(), strict=True):
+            for axes, order in zip(line, ("random", "first", "last"), strict=True):
+                some = results.where(problem=problem, spread="adversarial", share=0.4, level=1.0, kind=kind)
+                where = {"random": "anywhere", "first": "first", "last": "last"}[order]
+                _path(axes, some, f"bad batches come {where};\n{words}", order)
+        legend_below(figure, grid.flat, 4)
+        return figure
+
+    return draw
+
+
+def _path(axes: Any, results: Results, title: str, order: str = "random") -> None:
+    """Draw the errors on the way, and that of all rows at once as a level, since it knows no way."""
+    for method in PATH_METHODS:
+        here = results.where(method=method, order=order, rule=("", "true"))
+        places = here.different("seen")
+        if places:
+            plot_band(axes, method, places, [here.band(seen=moment) for moment in places])
+    style = STYLES["centralized"]
+    level = results.rms(method="centralized", rule="true", seen=None)
+    if level == level:
+        axes.axhline(level, color=style.color, linewidth=2.0, linestyle="-.", label=f"{style.label}, all rows at once")
+    tidy(axes, title, "batches seen", ERROR)
+    logarithmic(axes, x=True)
+    axes.label_outer()
 
 
 def draw_constants(problem: str) -> Callable[[Results], Any]:
@@ -127,8 +150,7 @@ def draw_constants(problem: str) -> Callable[[Results], Any]:
                 axes.axhline(level, color=STYLES[method].color, linewidth=1.6, label=STYLES[method].label)
             words = "clean" if spread == "even" else f"40% of the batches: {KINDS[kind]}"
             tidy(axes, words, "the filter's constant", ERROR)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            logarithmic(axes, x=True)
             axes.label_outer()
         legend_below(figure, grid.flat, 3)
         return figure

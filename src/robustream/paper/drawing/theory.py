@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from robustream.paper.drawing.style import STYLES, legend_below, new_figure, plot_band, tidy
+from robustream.paper.drawing.style import STYLES, legend_below, logarithmic, new_figure, plot_band, tidy
 from robustream.paper.results import Results, slope
+from robustream.paper.theory_rates import FILTER_CONSTANTS
 
 __all__ = ["draw_filter", "draw_lemmas", "draw_rates"]
 
@@ -13,7 +14,7 @@ NAMES = {
     "batches": "number of batches, T",
     "rows": "rows in a batch, b",
     "columns": "columns, p",
-    "fraction": "share of outliers over share of clean rows",
+    "fraction": "outliers for each clean row",
 }
 # The exponents of the leading terms: Proposition 1 and Theorems 1, 2 and 5.
 BOUNDS = {
@@ -24,7 +25,7 @@ BOUNDS = {
 
 def draw_rates(results: Results) -> Any:
     """Draw error against T, b, p and the share of outliers, with the bound's slope through the first median."""
-    figure, grid = new_figure(12.5, 6.2, 2, 4, sharey="row")
+    figure, grid = new_figure(11.5, 6.0, 2, 4, sharey="row")
     for line, problem in zip(grid, BOUNDS, strict=True):
         for axes, sweep in zip(line, NAMES, strict=True):
             some = results.where(problem=problem, sweep=sweep)
@@ -43,9 +44,10 @@ def draw_rates(results: Results) -> Any:
                         0.03, 0.03, f"slope of the median: {measured:.2f}", transform=axes.transAxes, fontsize=8
                     )  # fmt: skip
             words = "PCA" if problem == "pca" else "regression"
-            tidy(axes, f"{words}: bound's slope {BOUNDS[problem][sweep]:g}", NAMES[sweep], "relative error")
-            axes.set_xscale("log")
-            axes.set_yscale("log")
+            # The panels of a line share their scale, and its name.
+            y = "relative error" if sweep == "batches" else ""
+            tidy(axes, f"{words}: bound's slope {BOUNDS[problem][sweep]:g}", NAMES[sweep], y)
+            logarithmic(axes, x=True)
             _mark_places(axes, [_odds(place) if sweep == "fraction" else place for place in some.different("value")])
     legend_below(figure, grid.flat, 4)
     return figure
@@ -55,7 +57,8 @@ def _mark_places(axes: Any, places: list[float]) -> None:
     """Label every other place: on a logarithmic axis of little more than one decade matplotlib labels too much."""
     axes.minorticks_off()
     axes.set_xticks(places, [f"{place:.2g}" if place < 10 else f"{place:.0f}" for place in places])
-    for label in axes.get_xticklabels()[1::2]:
+    # Long names start at the second place: at the first one they would meet those of the panel to the left.
+    for label in axes.get_xticklabels()[0 if places and places[0] < 1 else 1 :: 2]:
         label.set_visible(False)
 
 
@@ -69,9 +72,9 @@ def _draw_slope(axes: Any, places: list[float], start: float, exponent: float) -
 
 
 def draw_filter(results: Results) -> Any:
-    """Draw how the filter nears the geometric median, and the truth, for two constants."""
-    figure, grid = new_figure(9.5, 4.0, 1, 2, sharey=True)
-    for axes, constant in zip(grid[0], ("suited", "four times too large"), strict=True):
+    """Draw how the filter nears the geometric median, and the truth, for several constants."""
+    figure, grid = new_figure(11.0, 4.0, 1, len(FILTER_CONSTANTS), sharey=True)
+    for axes, constant in zip(grid[0], FILTER_CONSTANTS, strict=True):
         for goal, method in (("median", "geometric median"), ("truth", "oracle")):
             here = results.where(problem="filter", method=f"to the {goal}, constant {constant}")
             places = here.different("value")
@@ -88,8 +91,7 @@ def draw_filter(results: Results) -> Any:
                     places, values, color=STYLES["centralized"].color, linestyle=dashes, label=f"slope {exponent:g}"
                 )
         tidy(axes, f"constant {constant}", "batches seen, t", "distance")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        logarithmic(axes, x=True)
         axes.label_outer()
     legend_below(figure, grid.flat, 4)
     return figure

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from robustream.batch import Illegible
 from robustream.sources.tables.kinds import NUMERIC, describe_kind, kind_of
 from robustream.sources.tables.reasons import UnusableError, some_names
 
 __all__ = ["Rows", "Selection", "rows_of_matrix", "rows_of_table"]
 
-Rows = tuple[NDArray[Any], NDArray[Any] | None]
-
 # 100 columns of float32 then take 200 kB, about what a core keeps close to itself.
 _BLOCK = 512
+
+
+class Rows(NamedTuple):
+    """X and y of some rows, with what could not be read among them: NaN stands in its place."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    illegible: tuple[Illegible, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Row
         read = _text if selection.target_kind == "text" else _numbers
         _fill(targets[rows], [read(batch.column(name), name) for name in selection.targets])
         first += batch.num_rows
-    return X, _shaped(targets, selection)
+    return Rows(X, _shaped(targets, selection))
 
 
 def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selection) -> Rows:
@@ -80,7 +87,7 @@ def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selec
     with np.errstate(over="ignore"):
         X = _take(matrix, places[:features]).astype(selection.dtype, order="C", copy=True)
         targets = _take(matrix, places[features:]).astype(_target_dtype(selection), order="C", copy=True)
-    return X, _shaped(targets, selection)
+    return Rows(X, _shaped(targets, selection))
 
 
 def _take(matrix: NDArray[Any], places: Sequence[int]) -> NDArray[Any]:

@@ -4,26 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from robustream.sources.tables.csv_head import LONGEST_LINE
 from robustream.sources.tables.reasons import UnusableError
 
-__all__ = ["lines_between", "measure", "open_text"]
+__all__ = ["Packing", "encoding_of", "lines_between", "measure", "open_text", "packing_of"]
 
 _STEP = 1 << 20
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def open_text(path: str, compression: str | None) -> pa.NativeFile:
-    """Open a file that may be compressed."""
-    return pa.input_stream(path, compression=compression) if compression else pa.OSFile(path)
+class Packing(NamedTuple):
+    """What must be undone before a file is text in UTF-8."""
+
+    compression: str | None = None
+    encoding: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether there is nothing to undo: then a byte of the file is a byte of the text."""
+        return self == Packing()
 
 
-def measure(path: str, compression: str) -> int:
-    """Give the size of a compressed file when it is unpacked, by unpacking it."""
+def packing_of(path: str, compression: str | None) -> Packing:
+    """Tell how a file is packed: the first two bytes of UTF-16 say so."""
+    with open_text(path, Packing(compression)) as file:
+        return Packing(compression, encoding_of(file.read(2)))
+
+
+def encoding_of(first: bytes) -> str | None:
+    """Name the encoding that the first bytes of a text tell; None for UTF-8."""
+    return "utf-16" if first[:2] in _UTF_16 else None
+
+
+def open_text(path: str, packing: Packing) -> pa.NativeFile:
+    """Open a file as text in UTF-8."""
+    file = pa.input_stream(path, compression=packing.compression) if packing.compression else pa.OSFile(path)
+    return pa.transcoding_input_stream(file, packing.encoding, "utf-8") if packing.encoding else file
+
+
+def measure(path: str, packing: Packing) -> int:
+    """Give the size of a packed file when it is unpacked, by unpacking it."""
     size = 0
-    with open_text(path, compression) as file:
+    with open_text(path, packing) as file:
         while chunk := file.read(_STEP):
             size += len(chunk)
     return size

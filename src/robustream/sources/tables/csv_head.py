@@ -1,29 +1,58 @@
-"""The head of a CSV file: its separator, the names and kinds of its columns, the bytes that a row takes."""
+"""The head of a CSV file: its separator and decimal point, the names and kinds of its columns, the bytes of a row."""
 
 from __future__ import annotations
 
 import csv
+import io
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
 import pyarrow as pa
 
-from robustream.sources.tables.csv_kinds import guess_kinds
+from robustream.errors import InvalidInputError
+from robustream.sources.tables.csv_encodings import as_utf_8
+from robustream.sources.tables.csv_guesses import guess_decimal, guess_separator
+from robustream.sources.tables.csv_kinds import first_cells, guess_kinds
+from robustream.sources.tables.csv_quotes import has_breaks_in_quotes, record_ends
 from robustream.sources.tables.described import Described, doubled_names
 from robustream.sources.tables.kinds import columns_of
 from robustream.sources.tables.npy_files import numbered
 from robustream.sources.tables.reasons import UnusableError
 
-__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Dialect", "Head", "describe_head", "first_lines", "line_ends", "read_head"]
+__all__ = [
+    "HEAD_BYTES",
+    "LONGEST_LINE",
+    "Dialect",
+    "Head",
+    "Wanted",
+    "describe_head",
+    "first_lines",
+    "read_head",
+    "row_ends",
+]
 
 HEAD_BYTES = 1 << 20
 LONGEST_LINE = 1 << 24
 _SNIFFED = 1 << 16
-_SEPARATORS = (",", ";", "\t")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person says of CSV files; None is for the files to tell."""
+
+    header: bool = True
+    separator: str | None = None
+    decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("separator", self.separator), ("decimal", self.decimal)):
+            if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
+                raise InvalidInputError(f"{name} must be a single character; {value!r} came.")
+        if self.decimal is not None and self.decimal == self.separator:
+            raise InvalidInputError(f"separator and decimal must differ; {self.decimal!r} came for both.")
 
 
 @dataclass(frozen=True)
@@ -33,6 +62,8 @@ class Dialect:
     separator: str
     names: tuple[str, ...]
     true_false: frozenset[str]  # columns that hold words for true and false
+    decimal: str = "."
+    breaks_in_quotes: bool = False  # whether quoted fields may go over several lines
 
 
 @dataclass(frozen=True)
@@ -58,13 +89,13 @@ class Head(Described):
         return max(1.0, (self.end - self.begin) / max(1, self.rows))
 
 
-def read_head(file: pa.NativeFile, *, header: bool, separator: str | None) -> Head:
+def read_head(file: pa.NativeFile, wanted: Wanted) -> Head:
     """Look at the first lines of an open file."""
     data, complete = first_lines(file, HEAD_BYTES)
-    return describe_head(data, complete, header=header, separator=separator)
+    return describe_head(data, complete, wanted)
 
 
-def describe_head(data: bytes, complete: bool, *, header: bool, separator: str | None) -> Head:
+def describe_head(data: bytes, complete: bool, wanted: Wanted) -> Head:
     """Say what the first lines tell; one that was cut off is left out."""
     data = data if complete else data[: data.rfind(b"\n") + 1]
     if not data.strip():
@@ -76,30 +107,40 @@ def describe_head(data: bytes, complete: bool, *, header: bool, separator: str |
     begin = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
     while data[begin : begin + 1] in (b"\r", b"\n"):
         begin += 1
-    end_of_first = data.find(b"\n", begin) + 1 or len(data)
-    first = data[begin:end_of_first].decode("utf-8")
-    separator = separator or _sniff(data[begin : begin + _SNIFFED].decode("utf-8", "replace"))
-    try:
-        fields = next(csv.reader([first], delimiter=separator), [])
-    except csv.Error as error:
-        raise UnusableError(f"this is not a CSV file: {error}") from error
-    names = tuple(sys.intern(field.strip()) for field in fields) if header else tuple(numbered(len(fields)))
-    begin = end_of_first if header else begin
-    columns = columns_of(names, guess_kinds(data[begin:], separator, len(names)))
+    separator = wanted.separator or guess_separator(data[begin : begin + _SNIFFED].decode("utf-8", "replace"))
+    quoted = has_breaks_in_quotes(data[begin:], separator)
+    ends = [begin + end for end in row_ends(data[begin:], quoted)]
+    if quoted and not complete:
+        ends.pop()  # nobody knows where that record ends
+    fields = _fields(as_utf_8(data[begin : ends[0]]).decode("utf-8"), separator)
+    names = tuple(sys.intern(field.strip()) for field in fields) if wanted.header else tuple(numbered(len(fields)))
+    begin, rows = (ends[0], len(ends) - 1) if wanted.header else (begin, len(ends))
+    cells = first_cells(data[begin:], separator, len(names))
+    decimal = wanted.decimal or guess_decimal(cells, separator)
+    columns = columns_of(names, guess_kinds(cells, len(names), decimal))
     true_false = frozenset(name for name, kind in columns.items() if kind == "boolean")
-    dialect = Dialect(separator, names, true_false)
-    return Head(dialect, columns, doubled_names(names), begin, len(data), len(line_ends(data[begin:])), complete)
+    dialect = Dialect(separator, names, true_false, decimal, quoted)
+    return Head(dialect, columns, doubled_names(names), begin, max(begin, ends[-1]), rows, complete)
 
 
-def line_ends(data: bytes) -> list[int]:
-    """Give the place after each line that is not empty.
+def row_ends(data: bytes, breaks_in_quotes: bool) -> list[int]:
+    """Give the place after each row that is not empty.
 
-    >>> line_ends(b"1,2\\n\\n3,4")
+    >>> row_ends(b"1,2\\n\\n3,4", False)
     [4, 8]
     """
+    if breaks_in_quotes:
+        return record_ends(data)
     lines = data.split(b"\n")
     ends = accumulate(len(line) + 1 for line in lines)
     return [min(end, len(data)) for line, end in zip(lines, ends, strict=True) if line.strip(b"\r")]
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
+    except csv.Error as error:
+        raise UnusableError(f"this is not a CSV file: {error}") from error
 
 
 def first_lines(file: pa.NativeFile, size: int) -> tuple[bytes, bool]:
@@ -114,16 +155,3 @@ def first_lines(file: pa.NativeFile, size: int) -> tuple[bytes, bool]:
         if line_breaks >= 2:
             return b"".join(chunks), False
     raise UnusableError(f"no line ends within the first {LONGEST_LINE >> 20} MB: this is not a CSV file")
-
-
-def _sniff(text: str) -> str:
-    """Choose the separator that cuts most lines alike, into most fields."""
-    lines = text.splitlines()
-    lines = lines[:20] if len(lines) < 3 else lines[: min(20, len(lines) - 1)]
-
-    def quality(separator: str) -> tuple[int, int]:
-        fields = Counter(len(row) for row in csv.reader(lines, delimiter=separator) if row)
-        number, times = max(fields.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
-        return (times if number > 1 else 0), number
-
-    return max(_SEPARATORS, key=quality)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
-from itertools import islice
+from collections.abc import Sequence
 
 import pyarrow.csv as pa_csv
 
-__all__ = ["guess_kinds"]
+__all__ = ["first_cells", "guess_kinds"]
 
 _LINES = 100
 _CELLS = 4_000
@@ -18,33 +19,43 @@ _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T].*)?|\d\d:\d\d(:\d\d.*)?")
 
 
-def guess_kinds(data: bytes, separator: str, columns: int) -> list[str]:
-    """Give the kind of each column; most of its cells decide, so that a stray word does not make numbers text.
-
-    >>> guess_kinds(b"1,2.5,x,2024-01-01,,true\\noops,3,y,2024-01-02,,false\\n4,4,z,2024-01-03,,true\\n", ",", 6)
-    ['integer', 'float64', 'text', 'date', 'null', 'boolean']
-    """
+def first_cells(data: bytes, separator: str, columns: int) -> list[list[str]]:
+    """Give the cells of the first rows, those that have a cell for each column."""
     lines = max(2, min(_LINES, _CELLS // max(1, columns)))
     text = b"\n".join(data.split(b"\n", lines)[:lines]).decode("utf-8", "replace")
-    counts: list[Counter[str]] = [Counter() for _ in range(columns)]
+    rows = []
     try:
-        for row in islice(csv.reader(text.splitlines(), delimiter=separator), lines):
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
             if len(row) == columns:
-                for count, cell in zip(counts, row, strict=True):
-                    count[_kind_of_cell(cell)] += 1
+                rows.append(row)
     except csv.Error:
         # Reading will say what is wrong with the line, and where.
         pass
+    return rows
+
+
+def guess_kinds(rows: Sequence[Sequence[str]], columns: int, decimal: str = ".") -> list[str]:
+    """Give the kind of each column; most of its cells decide, so that a stray word does not make numbers text.
+
+    >>> cells = [["1", "2.5", "x", "2024-01-01", "", "true"], ["oops", "3", "y", "2024-01-02", "", "false"]]
+    >>> guess_kinds([*cells, ["4", "4", "z", "2024-01-03", "", "true"]], 6)
+    ['integer', 'float64', 'text', 'date', 'null', 'boolean']
+    """
+    counts: list[Counter[str]] = [Counter() for _ in range(columns)]
+    for row in rows:
+        for count, cell in zip(counts, row, strict=True):
+            count[_kind_of_cell(cell, decimal)] += 1
     return [_kind_of_column(count) for count in counts]
 
 
-def _kind_of_cell(cell: str) -> str:
-    if cell in _LACKING:
+def _kind_of_cell(cell: str, decimal: str) -> str:
+    if cell.strip() in _LACKING:
         return "null"
     if _INTEGER.fullmatch(cell):
         return "integer"
     try:
-        float(cell)
+        # The other sign of the two is no number here, as in reading.
+        float(cell if decimal == "." else cell.translate({ord(decimal): ".", ord("."): "?"}))
     except ValueError:
         if cell.lower() in ("true", "false"):
             return "boolean"

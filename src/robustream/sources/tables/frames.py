@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ class FrameReader:
         self._missing = missing
         self._options = options
         self.selection: Selection | None = None
+        self._beside_target: Selection | None = None  # the columns of frames that come with their target
+        self.names: tuple[str, ...] | None = None  # of the columns, if the items have any
 
     def batch(self, index: int, item: Any) -> Batch:
         """Give the batch of an item, whatever is wrong with it."""
@@ -48,6 +51,7 @@ class FrameReader:
         described = ArrowColumns.of(table.schema)
         if self.selection is None:
             self.selection = choose_columns([described], missing=self._missing, **self._options)
+            self.names = self.selection.features
         if reason := why_unfit(described, self.selection):
             raise UnusableError(reason)
         return rows_of_table(table, self.selection), self.selection
@@ -58,19 +62,32 @@ class FrameReader:
                 f"target, columns and exclude name columns of tables; an item of type {type(item).__name__} came."
             )
         X, y = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
-        X, y = _numbers(X), None if y is None else np.asarray(y)
+        y, table = None if y is None else np.asarray(y), as_table(X)
+        X, names = (_numbers(X), None) if table is None else self._from_frame(table)
         if X.ndim != 2 or (y is not None and (y.ndim not in (1, 2) or len(y) != len(X))):
             shapes = X.shape if y is None else (X.shape, y.shape)
             raise UnusableError(f"X must be rows x columns, and y must have as many rows; arrays of {shapes} came")
-        selection = _selection_of(X, y, self._missing)
+        selection = _selection_of(X, y, names or self.names, self._missing)
         if self.selection is None:
+            self.names = names
             self.selection = selection
-        if (selection.features, selection.targets) != (self.selection.features, self.selection.targets):
+        came, needed = ((len(each.features), len(each.targets)) for each in (selection, self.selection))
+        if came != needed:
             raise UnusableError(
-                f"it has {len(selection.features)} columns and {len(selection.targets)} targets where "
-                f"{len(self.selection.features)} and {len(self.selection.targets)} are needed"
+                f"it has {came[0]} columns and {came[1]} targets where {needed[0]} and {needed[1]} are needed"
             )
-        return (X, y), selection
+        return Rows(X, y), selection
+
+    def _from_frame(self, table: pa.Table) -> tuple[NDArray[Any], tuple[str, ...]]:
+        """Give the numbers of a frame that came beside its target; its columns are matched by name."""
+        described = ArrowColumns.of(table.schema)
+        chosen = self._beside_target or choose_columns(
+            [described], target=None, columns=None, exclude=(), missing=self._missing, text_target=False
+        )
+        if reason := why_unfit(described, chosen):
+            raise UnusableError(reason)
+        self._beside_target = chosen
+        return rows_of_table(table, chosen).X, chosen.features
 
 
 def as_table(item: Any) -> pa.Table | None:
@@ -80,9 +97,21 @@ def as_table(item: Any) -> pa.Table | None:
     if isinstance(item, pa.RecordBatch):
         return pa.Table.from_batches([item])
     if type(item).__module__.partition(".")[0] == "pandas" and hasattr(item, "columns"):
-        return pa.Table.from_pandas(item, preserve_index=False)
+        return _from_pandas(item)
     # Polars, DuckDB and others speak Arrow's own interface.
     return pa.table(item) if hasattr(item, "__arrow_c_stream__") else None
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except pa.ArrowException as error:
+        found = re.search(r"column (.*) with type", str(error))
+        where = f"column {found[1]!r}" if found else "a column"
+        raise UnusableError(
+            f"{where} holds values of several types; pandas.to_numeric(..., errors='coerce') makes numbers of it, and "
+            "missing cells of the rest"
+        ) from error
 
 
 def _numbers(values: Any) -> NDArray[Any]:
@@ -92,8 +121,9 @@ def _numbers(values: Any) -> NDArray[Any]:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def _selection_of(X: NDArray[Any], y: NDArray[Any] | None, missing: str) -> Selection:
+def _selection_of(X: NDArray[Any], y: NDArray[Any] | None, columns: tuple[str, ...] | None, missing: str) -> Selection:
     targets = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
+    features = tuple(numbered(X.shape[1])) if columns is None or len(columns) != X.shape[1] else columns
     names = tuple(f"y{place}" for place in range(targets))
     single = y is not None and y.ndim == 1
-    return Selection(tuple(numbered(X.shape[1])), names, single, X.dtype, "as given", missing)
+    return Selection(features, names, single, X.dtype, "as given", missing)

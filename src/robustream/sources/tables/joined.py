@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from robustream.sources.tables.base import Outcome, Pieces, UnreadablePieces
-from robustream.sources.tables.conversion import Selection
+from robustream.sources.tables.conversion import Rows, Selection
 from robustream.sources.tables.reasons import UnusableError, explain
 
 __all__ = ["JoinedPieces", "join_small"]
@@ -30,7 +31,7 @@ class JoinedPieces(Pieces):
         return self.path
 
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
-        parts = []
+        parts: list[Rows] = []
         for member in self.members:
             try:
                 outcome = next(member.read(0, 1, selection))
@@ -40,8 +41,7 @@ class JoinedPieces(Pieces):
                 yield UnusableError(f"{member.path}: {outcome}")
                 return
             parts.append(outcome)
-        targets = [y for _, y in parts if y is not None]
-        yield np.concatenate([X for X, _ in parts]), np.concatenate(targets) if targets else None
+        yield _together(parts)
 
     def fingerprint(self) -> str:
         return "\n".join(member.fingerprint() for member in self.members)
@@ -73,3 +73,15 @@ def join_small(files: Sequence[tuple[Pieces, int]], rows_per_batch: int) -> list
 
 def _join(pieces: list[Pieces]) -> Pieces:
     return pieces[0] if len(pieces) == 1 else JoinedPieces(tuple(pieces))
+
+
+def _together(parts: Sequence[Rows]) -> Rows:
+    targets = [part.y for part in parts if part.y is not None]
+    firsts = [0, *accumulate(len(part.X) for part in parts)]
+    illegible = [
+        cells._replace(row=first + cells.row)
+        for part, first in zip(parts, firsts, strict=False)
+        for cells in part.illegible
+    ]
+    X = np.concatenate([part.X for part in parts])
+    return Rows(X, np.concatenate(targets) if targets else None, tuple(illegible))

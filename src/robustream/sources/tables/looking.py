@@ -6,11 +6,12 @@ import os
 import stat
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robustream.sources.tables.arrow_files import look_at_arrow
 from robustream.sources.tables.base import TableFile
 from robustream.sources.tables.csv_files import look_at_csv
+from robustream.sources.tables.csv_head import Wanted
 from robustream.sources.tables.finding import EXTENSIONS, extension_of
 from robustream.sources.tables.npy_files import look_at_numpy
 from robustream.sources.tables.parquet import look_at_parquet
@@ -34,13 +35,13 @@ class Unusable:
     rows: int | None = None
 
 
-def look_at_all(paths: Sequence[str], *, header: bool, separator: str | None) -> list[TableFile | Unusable]:
+def look_at_all(paths: Sequence[str], wanted: Wanted) -> list[TableFile | Unusable]:
     """Look at files, several at once; the answers come in the order of the paths."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda path: look_at(path, header=header, separator=separator), paths))
+        return list(pool.map(lambda path: look_at(path, wanted), paths))
 
 
-def look_at(path: str, *, header: bool = True, separator: str | None = None) -> TableFile | Unusable:
+def look_at(path: str, wanted: Wanted) -> TableFile | Unusable:
     """Look at a file."""
     format_name, compression = EXTENSIONS.get(extension_of(path) or "", ("", None))
     size = 0
@@ -59,8 +60,9 @@ def look_at(path: str, *, header: bool = True, separator: str | None = None) -> 
         if format_name == "npy":
             return look_at_numpy(path, size)
         if format_name:
-            separator = separator or ("\t" if format_name == "tsv" else None)
-            return look_at_csv(path, size, compression, header=header, separator=separator)
+            if format_name == "tsv" and wanted.separator is None:
+                wanted = replace(wanted, separator="\t")
+            return look_at_csv(path, size, compression, wanted)
         raise UnusableError(f"no format is known for a name like {os.path.basename(path)!r}")
     except FileNotFoundError:
         broken = "this is a link to a file that is not there"

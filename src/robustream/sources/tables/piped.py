@@ -15,8 +15,8 @@ from robustream.sources.base import Source
 from robustream.sources.checking import check_choice, check_count
 from robustream.sources.tables.base import Outcome
 from robustream.sources.tables.conversion import Selection, rows_of_table
-from robustream.sources.tables.csv_files import outcome_of_lines
-from robustream.sources.tables.csv_head import Head, describe_head
+from robustream.sources.tables.csv_head import Head, Wanted, describe_head
+from robustream.sources.tables.csv_parsing import outcome_of_lines
 from robustream.sources.tables.described import ArrowColumns, Described
 from robustream.sources.tables.groups import regroup
 from robustream.sources.tables.pipes import Pipe, lines_in_groups
@@ -38,7 +38,7 @@ class PipedTable(Selected):
     Parameters
     ----------
     stream : what to read; by default standard input.
-    target, columns, exclude, missing, header, separator, text_target : as for `Tables`.
+    target, columns, exclude, missing, header, separator, decimal, text_target : as for `Tables`.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class PipedTable(Selected):
         missing: str = "skip",
         header: bool = True,
         separator: str | None = None,
+        decimal: str | None = None,
         text_target: bool = False,
     ) -> None:
         check_choice("missing", missing, MISSING)
@@ -62,7 +63,7 @@ class PipedTable(Selected):
                 described = ArrowColumns.of(self._content.schema)
             else:
                 data, complete = self._pipe.first_lines()
-                described = self._content = describe_head(data, complete, header=header, separator=separator)
+                described = self._content = describe_head(data, complete, Wanted(header, separator, decimal))
         except (UnusableError, pa.ArrowException, OSError) as error:
             raise InvalidInputError(f"Nothing can be read from {_NAME}: {explain(error)}.") from error
         self._selection = choose_columns(
@@ -123,7 +124,8 @@ class PipedSource(Source):
     def _from_lines(self, start: int) -> Iterator[tuple[Outcome, int]]:
         assert isinstance(self._content, Head)
         head = self._content
-        for place, (lines, rows) in enumerate(lines_in_groups(self._pipe.lines(head.begin), self._rows_per_batch)):
+        chunks, quoted = self._pipe.lines(head.begin), head.dialect.breaks_in_quotes
+        for place, (lines, rows) in enumerate(lines_in_groups(chunks, self._rows_per_batch, quoted)):
             if place >= start:
                 yield outcome_of_lines(lines, head.dialect, self._selection), rows
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from robustream.errors import InvalidInputError
+from robustream.sources.tables.csv_bytes import encoding_of
 from robustream.sources.tables.csv_head import LONGEST_LINE, first_lines
+from robustream.sources.tables.csv_quotes import join_records
 from robustream.sources.tables.reasons import UnusableError
 
 __all__ = ["Pipe", "lines_in_groups"]
@@ -29,6 +32,9 @@ class Pipe:
                 unpacked = pa.CompressedInputStream(self.as_file(), codec)
                 self._file = _Prefixed(unpacked.read(8), unpacked)
                 break
+        if encoding := encoding_of(self._file.prefix):
+            text = pa.transcoding_input_stream(self.as_file(), encoding, "utf-8")
+            self._file = _Prefixed(text.read(8), text)
         self._head = b""
         self._used = False
 
@@ -62,26 +68,26 @@ class Pipe:
         self._used = True
 
 
-def lines_in_groups(chunks: Iterator[bytes], size: int) -> Iterator[tuple[bytes, int]]:
-    """Yield groups of lines that are not empty, with their number: `size`, and in the last group what is left.
+def lines_in_groups(chunks: Iterator[bytes], size: int, breaks_in_quotes: bool = False) -> Iterator[tuple[bytes, int]]:
+    """Yield groups of rows that are not empty, with their number: `size`, and in the last group what is left.
 
     >>> list(lines_in_groups(iter([b"1\\n2", b"2\\n\\n3\\n"]), 2))
     [(b'1\\n22', 2), (b'3', 1)]
     """
-    lines: list[bytes] = []
+    lines = _lines(chunks)
+    rows = (line for line in (join_records(lines) if breaks_in_quotes else lines) if line and line != b"\r")
+    while group := list(islice(rows, size)):
+        yield b"\n".join(group), len(group)
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
         if len(rest) > LONGEST_LINE:
             raise UnusableError(f"a line is longer than {LONGEST_LINE >> 20} MB: this is not a CSV file")
-        lines += [line for line in whole if line and line != b"\r"]
-        while len(lines) >= size:
-            yield b"\n".join(lines[:size]), size
-            lines = lines[size:]
-    if rest and rest != b"\r":
-        lines.append(rest)
-    if lines:
-        yield b"\n".join(lines), len(lines)
+        yield from whole
+    yield rest
 
 
 class _Prefixed:

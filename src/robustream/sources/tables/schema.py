@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -14,7 +15,23 @@ from robustream.sources.tables.described import Described
 from robustream.sources.tables.kinds import NUMERIC, describe_kind
 from robustream.sources.tables.reasons import some_names
 
-__all__ = ["choose_columns", "why_unfit"]
+__all__ = ["UnknownColumnsError", "choose_columns", "why_unfit"]
+
+# Columns without a name, and what pandas makes of its index: they number rows, or are empty.
+_NUMBERS_OF_ROWS = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__")
+# Numbers with decimals, and dates. Whole numbers are names that pandas gives, or years.
+_LIKE_A_CELL = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?|-\d+|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
+
+
+class UnknownColumnsError(InvalidInputError):
+    """Columns were asked for that no file has."""
+
+    def __init__(self, argument: str, absent: Sequence[str], known: Sequence[str]) -> None:
+        near = list(dict.fromkeys(close for name in absent for close in get_close_matches(name, known, n=3)))
+        there = f"Did you mean {some_names(near)}?" if near else f"The columns are {some_names(list(known), most=20)}."
+        self.argument = argument
+        self.lacking = f"no file has a column {some_names(list(absent))}. {there}{_hint(known)}"
+        super().__init__(f"{argument} must be names of columns; {self.lacking}")
 
 
 def choose_columns(
@@ -36,7 +53,8 @@ def choose_columns(
         if both := [name for name in names if argument != "target" and name in targets]:
             raise InvalidInputError(f"{argument} must not name the target; {some_names(both)} came in both.")
     if wanted is None:
-        features = tuple(name for name in _common(files, known) if name not in targets and name not in left_out)
+        common = [name for name in _common(files, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
+        features = tuple(name for name in common if name not in targets and name not in left_out)
     else:
         features = tuple(name for name in wanted if name not in left_out)
     if not features:
@@ -79,11 +97,15 @@ def _names(argument: str, names: str | Iterable[str] | None) -> tuple[str, ...]:
 
 def _check_known(argument: str, names: Sequence[str], known: Counter[str]) -> None:
     absent = [name for name in names if name not in known]
-    if not absent:
-        return
-    near = list(dict.fromkeys(close for name in absent for close in get_close_matches(name, known, n=3)))
-    there = f"Did you mean {some_names(near)}?" if near else f"The columns are {some_names(list(known), most=20)}."
-    raise InvalidInputError(f"{argument} must be names of columns; no file has a column {some_names(absent)}. {there}")
+    if absent:
+        raise UnknownColumnsError(argument, absent, list(known))
+
+
+def _hint(names: Sequence[str]) -> str:
+    """Say what to do about names that seem to be cells: those of a first line that is a row already."""
+    if not any(_LIKE_A_CELL.fullmatch(name) for name in names):
+        return ""
+    return " If the first line of the files is a row already, say --no-header, or in Python header=False."
 
 
 def _common(files: Sequence[Described], known: Counter[str]) -> list[str]:
@@ -124,7 +146,7 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
         verb = "holds" if len(refused) == 1 else "hold"
         raise InvalidInputError(
             f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
-            "exclude=[...] (--exclude NAME) leaves columns out."
+            f"exclude=[...] (--exclude NAME) leaves columns out.{_hint(list(kinds))}"
         )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.batch import Batch
+from robustream.batch import Batch, Illegible
 from robustream.sources.tables.conversion import Rows, Selection
 
 __all__ = ["MISSING", "batch_of_rows"]
@@ -16,36 +17,41 @@ MISSING = ("skip", "skip-infinite", "error", "keep")
 
 _CLASS_TYPES = {"integer": np.int64, "boolean": np.bool_}
 
-_LACKING, _INFINITE = "missing", "infinite"
+_LACKING, _INFINITE, _UNREADABLE = "missing", "infinite", "unreadable"
+_LINES = "unreadable lines"
 
 
 def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> Batch:
     """Make the batch of some rows, by the rule for missing cells.
 
     Rows in which a cell is missing (null or NaN) are left out. `stats` counts them: "rows dropped", and "missing:name"
-    for each column. A batch that loses more than half of its rows is unreadable, and so is one with an infinite cell:
-    whoever wrote it divided by zero or overflowed. With `missing="skip-infinite"` such rows are left out and counted
-    too, with "error" one missing cell is enough to fail, and with "keep" all stay as they are.
+    for each column; "unreadable:name" where cells hold no number, and "unreadable lines". A batch that loses more than
+    half of its rows is unreadable, and so is one with an infinite cell: whoever wrote it divided by zero or overflowed.
+    With `missing="skip-infinite"` such rows are left out and counted too, with "error" one missing cell is enough to
+    fail, and with "keep" all stay as they are.
     """
-    X, y = rows
+    X, y, illegible = rows
     if not len(X):
         return Batch.unreadable(index, label, "no row begins here: the rows of this file differ much in length")
     if selection.missing == "keep" or (_all_finite(X) and (y is None or _all_finite(y))):
-        return Batch(index, label, X, _classes(y, selection))
+        return Batch(index, label, X, _classes(y, selection), illegible=illegible)
     bad, stats = _count_bad(X, y, selection)
+    _tell_apart(stats, illegible)
     dropped = int(bad.sum())
     stats["rows dropped"] = dropped
     infinite = {name: count for name, count in stats.items() if name.startswith(_INFINITE)}
     if infinite and selection.missing != "skip-infinite":
-        reason = f"{_worst(infinite)}; missing='skip-infinite' leaves such rows out"
+        reason = f"{_worst(infinite, ())}; missing='skip-infinite' leaves such rows out"
         return Batch.unreadable(index, label, reason, stats)
     if selection.missing == "error":
-        return Batch.unreadable(index, label, f"{_worst(stats)}; missing='skip' leaves such rows out", stats)
+        reason = f"{_worst(stats, illegible)}; missing='skip' leaves such rows out"
+        return Batch.unreadable(index, label, reason, stats)
     if 2 * dropped > len(X):
-        reason = f"{dropped} of {len(X)} rows cannot be used: {_worst(stats)}"
+        reason = f"{dropped} of {len(X)} rows cannot be used: {_worst(stats, illegible)}"
         return Batch.unreadable(index, label, reason, stats)
     kept = ~bad
-    return Batch(index, label, X[kept], None if y is None else _classes(y[kept], selection), None, stats, kept)
+    y = None if y is None else _classes(y[kept], selection)
+    return Batch(index, label, X[kept], y, None, stats, kept, illegible)
 
 
 def _all_finite(values: NDArray[Any]) -> bool:
@@ -78,11 +84,36 @@ def _infinite(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(values.shape, dtype=bool) if values.dtype == object else np.isinf(values)
 
 
-def _worst(stats: dict[str, float]) -> str:
-    key = max((key for key in stats if ":" in key), key=lambda key: stats[key])
-    what, name = key.split(":", 1)
+def _tell_apart(stats: dict[str, float], illegible: Sequence[Illegible]) -> None:
+    """Count cells that hold no number, and lines that are no row, by themselves; they came as missing ones."""
+    lines = sum(cells.number for cells in illegible if cells.column is None)
+    if lines:
+        for key in [key for key in stats if key.startswith(f"{_LACKING}:")]:
+            _move(stats, key, None, lines)
+        stats[_LINES] = float(lines)
+    for cells in illegible:
+        if cells.column is not None:
+            _move(stats, f"{_LACKING}:{cells.column}", f"{_UNREADABLE}:{cells.column}", cells.number)
+
+
+def _move(stats: dict[str, float], source: str, target: str | None, count: int) -> None:
+    left = stats.pop(source, 0.0) - count
+    if left > 0:
+        stats[source] = left
+    if target is not None:
+        stats[target] = stats.get(target, 0.0) + count
+
+
+def _worst(stats: dict[str, float], illegible: Sequence[Illegible]) -> str:
+    """Say what most rows cannot be used for."""
+    key = max((key for key in stats if ":" in key or key == _LINES), key=lambda key: stats[key])
+    what, _, name = key.partition(":")
+    count = int(stats[key])
+    if what in (_UNREADABLE, _LINES):
+        reason = next(cells.reason for cells in illegible if cells.column == (None if key == _LINES else name))
+        return f"{reason} (the first of {count})" if count > 1 else reason
     words = "infinite" if what == _INFINITE else "missing"
-    return f"column {name!r} is {words} in {int(stats[key])} rows"
+    return f"column {name!r} is {words} in {count} rows"
 
 
 def _classes(y: NDArray[Any] | None, selection: Selection) -> NDArray[Any] | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from robustream.errors import InvalidInputError
 from robustream.sources.checking import check_choice, check_count
 from robustream.sources.tables.base import Pieces, TableFile, UnreadablePieces
+from robustream.sources.tables.csv_head import Wanted
 from robustream.sources.tables.finding import Paths, find_files
 from robustream.sources.tables.joined import join_small
 from robustream.sources.tables.looking import Unusable, look_at_all
@@ -31,16 +32,17 @@ class Tables(Selected):
     paths : a file, a folder, a pattern such as "data/*.parquet", or a list of these. Names that begin with a dot or an
         underscore are left out of folders and patterns.
     target : the name of the column to predict, or several names (y then has two dimensions), or None.
-    columns : the columns to learn from, in this order; by default all that most files have, but the target.
+    columns : the columns to learn from, in this order; by default all with a name that most files have, but the target.
     exclude : columns to leave out.
-    missing : what becomes of rows with missing cells. "skip" leaves them out and counts them by column (in
-        `Batch.stats`); a batch that loses more than half of its rows, or has an infinite cell, fails. "skip-infinite"
-        leaves rows with infinite cells out as well; "error" fails the batch; "keep" leaves NaN in their place.
+    missing : what becomes of rows with missing cells; cells of CSV files that hold no number are such. "skip" leaves
+        them out and counts them by column (in `Batch.stats`); a batch that loses more than half of its rows, or has an
+        infinite cell, fails. "skip-infinite" leaves rows with infinite cells out as well; "error" fails the batch;
+        "keep" leaves NaN in their place.
     join_small_files : whether files smaller than a batch are joined with their neighbours; they then stand or fall
         together.
     header : whether the first line of a CSV file names the columns; without one they are f0, f1 and so on.
-    separator : what is between the fields of a CSV file; by default a tab, comma or semicolon as the file suggests.
-        Line breaks inside quoted fields are not supported.
+    separator : what is between the fields of a CSV file; by default , ; | or a tab as the file suggests.
+    decimal : what is before the decimals in a CSV file, "." or ","; by default as the file suggests.
     text_target : whether the target holds classes: text is then allowed, and integers stay integers.
 
     Examples
@@ -66,12 +68,13 @@ class Tables(Selected):
         join_small_files: bool = False,
         header: bool = True,
         separator: str | None = None,
+        decimal: str | None = None,
         text_target: bool = False,
     ) -> None:
         check_choice("missing", missing, MISSING)
         self.paths = tuple(find_files(paths))
         self.join_small_files = join_small_files
-        looks = look_at_all(self.paths, header=header, separator=separator)
+        looks = look_at_all(self.paths, Wanted(header, separator, decimal))
         readable = [look for look in looks if isinstance(look, TableFile)]
         if not readable:
             raise InvalidInputError(_nothing_readable(looks))
@@ -129,5 +132,7 @@ class Tables(Selected):
 
 def _nothing_readable(looks: Sequence[TableFile | Unusable]) -> str:
     reasons = [f"{look.path}: {look.reason}" for look in looks if isinstance(look, Unusable)]
+    if len(reasons) == 1:
+        return f"The only file cannot be used. {reasons[0]}."
     more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
     return f"None of the {len(reasons)} files can be used. {'; '.join(reasons[:3])}{more}."

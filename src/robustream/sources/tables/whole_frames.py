@@ -12,6 +12,7 @@ from robustream.errors import InvalidInputError
 from robustream.sources.tables.conversion import Selection, rows_of_table
 from robustream.sources.tables.described import ArrowColumns
 from robustream.sources.tables.frames import as_table
+from robustream.sources.tables.reasons import UnusableError
 from robustream.sources.tables.schema import choose_columns
 
 __all__ = ["arrays_of_frame", "frame_of_rows"]
@@ -26,7 +27,10 @@ def arrays_of_frame(
     text_target: bool,
 ) -> tuple[NDArray[Any], NDArray[Any] | None, Selection]:
     """Give X and y of a pandas, Polars or Arrow table, missing cells as NaN, and which columns they are."""
-    table = as_table(frame)
+    try:
+        table = as_table(frame)
+    except UnusableError as error:
+        raise InvalidInputError(f"the data frame cannot be used: {error}") from error
     if table is None or not table.num_rows:
         raise InvalidInputError(f"a data frame with rows is needed; a {type(frame).__name__} without any came")
     selection = choose_columns(
@@ -37,7 +41,8 @@ def arrays_of_frame(
         missing="keep",
         text_target=text_target,
     )
-    return *rows_of_table(table, selection), selection
+    rows = rows_of_table(table, selection)
+    return rows.X, rows.y, selection
 
 
 def frame_of_rows(X: NDArray[Any], names: NDArray[Any] | None) -> Any:

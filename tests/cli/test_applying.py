@@ -1,0 +1,120 @@
+"""`score`, `predict` and `transform` over files with dirt in them: every row has a line in the output."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.csv as pa_csv
+import pytest
+from typer.testing import CliRunner
+
+from robustream.cli import main
+from robustream.cli.exits import ExitCode
+
+NAMES = ["a", "b", "price", "age"]
+
+
+def run(*arguments, code=0):
+    ended = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
+    assert ended.exit_code == code, ended.output
+    return ended.output
+
+
+def write(path, rows, separator=",", decimal="."):
+    lines = [separator.join(f"{cell:.4f}".replace(".", decimal) for cell in row) for row in rows]
+    path.write_text("\n".join([separator.join(NAMES), *lines]) + "\n")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with rows of two targets, and a model of them."""
+    folder = tmp_path_factory.mktemp("applied")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    rows = np.column_stack([X, X @ [1.0, 2.0] + 5, X @ [3.0, -1.0]]) + rng.normal(size=(3000, 4)) * [0, 0, 0.1, 0.1]
+    write(folder / "train.csv", rows)
+    run("fit", "regression", folder / "train.csv", "--target", "price,age", "-q", "-o", folder / "m.safetensors")
+    run("fit", "pca", folder / "train.csv", "-k", "2", "-q", "-o", folder / "pca.safetensors")
+    return folder, rows
+
+
+def test_a_word_costs_only_its_own_row(made, tmp_path):
+    folder, rows = made
+    write(tmp_path / "new.csv", rows[:200])
+    lines = (tmp_path / "new.csv").read_text().splitlines()
+    lines[18] = "1,oops,1,1"
+    lines[51] = "1,2"
+    lines[61] = ",2,3,4"
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    outputs = {"score": "m", "predict": "m", "transform": "pca"}
+    for command, model in outputs.items():
+        out = tmp_path / f"{command}.csv"
+        said = run(command, folder / f"{model}.safetensors", tmp_path / "new.csv", "-o", out)
+        assert "200 rows" in said
+        assert "3 without a result" in said
+        assert "new.csv row 17: column 'b' holds 'oops' where a number is needed" in said
+        assert "new.csv row 50: a line has 2 fields where 4 are needed" in said
+        table = pa_csv.read_csv(out).to_pandas()
+        assert table["row"].tolist() == list(range(200))
+        empty = table.iloc[:, 2].isna()
+        assert np.flatnonzero(empty).tolist() == [17, 50, 60]
+
+
+def test_a_file_of_nothing_but_words_keeps_its_rows_and_is_named(made, tmp_path):
+    folder, rows = made
+    write(tmp_path / "new.csv", rows[:50])
+    (tmp_path / "bad.csv").write_text(",".join(NAMES) + "\n" + "x,y,z,w\n" * 30)
+    sources = (tmp_path / "new.csv", tmp_path / "bad.csv")
+    said = run("score", folder / "m.safetensors", *sources, "-o", tmp_path / "s.csv", code=ExitCode.INCOMPLETE)
+    assert "30 of 30 rows could not be read: column 'a' holds 'x'" in said
+    table = pa_csv.read_csv(tmp_path / "s.csv").to_pandas()
+    assert len(table) == 80
+    assert table["score"].isna().sum() == 30
+
+
+def test_predictions_are_named_after_their_targets(made, tmp_path):
+    folder, rows = made
+    write(tmp_path / "new.csv", rows[:20])
+    run("predict", folder / "m.safetensors", tmp_path / "new.csv", "-o", tmp_path / "p.csv")
+    table = pa_csv.read_csv(tmp_path / "p.csv").to_pandas()
+    assert table.columns.tolist() == ["file", "row", "prediction price", "prediction age"]
+    np.testing.assert_allclose(table["prediction price"], rows[:20, :2] @ [1.0, 2.0] + 5, atol=0.05)
+
+
+def test_semicolons_and_decimal_commas_on_the_way_in(made, tmp_path):
+    folder, rows = made
+    write(tmp_path / "new.csv", rows[:20], separator=";", decimal=",")
+    write(tmp_path / "plain.csv", rows[:20])
+    for name, options in ("new", ()), ("new", ("--separator", ";", "--decimal", ",")), ("plain", ()):
+        run("predict", folder / "m.safetensors", tmp_path / f"{name}.csv", "-o", tmp_path / "p.csv", *options)
+        table = pa_csv.read_csv(tmp_path / "p.csv").to_pandas()
+        np.testing.assert_allclose(table["prediction price"], rows[:20, :2] @ [1.0, 2.0] + 5, atol=0.05)
+
+
+def test_a_fit_says_how_many_cells_hold_no_number(made, tmp_path):
+    folder, _ = made
+    lines = (folder / "train.csv").read_text().splitlines()
+    lines[5], lines[1000], lines[2000] = "x,1,1,1", "y,1,1,1", "1,1"
+    (tmp_path / "dirty.csv").write_text("\n".join(lines))
+    said = run(
+        "fit", "pca", tmp_path / "dirty.csv", "-o", tmp_path / "m.safetensors", "--report", tmp_path / "report.html"
+    )
+    said = " ".join(said.replace("─", " ").split())
+    assert "column missing no number a 0 2" in said
+    assert "1 line has too few or too many fields" in said
+    page = (tmp_path / "report.html").read_text()
+    assert "1 line has too few or too many fields" in page
+
+
+def test_files_of_other_columns(made, tmp_path):
+    folder, _ = made
+    (tmp_path / "other.csv").write_text("u,v\n1,2\n")
+    said = run(
+        "predict", folder / "m.safetensors", tmp_path / "other.csv", "-o", tmp_path / "p.csv", code=ExitCode.BAD_INPUT
+    )
+    assert "the model was fitted to other columns: no file has a column 'a', 'b'. The columns are 'u', 'v'." in said
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    said = run(
+        "score", folder / "m.safetensors", tmp_path / "other.csv", "-o", tmp_path / "p.csv", code=ExitCode.BAD_INPUT
+    )
+    assert "a regression scores rows by their target, and no file has a column 'price', 'age'" in said
