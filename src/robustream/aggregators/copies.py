@@ -42,35 +42,41 @@ def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
 
 def _groups(estimates: Sequence[Estimate]) -> list[Places]:
     """Give the places of estimates that occur at least twice, an array for each."""
-    groups = [list(range(len(estimates)))]
+    points = [estimate.point or () for estimate in estimates]
+    # Parts that only some batches are asked for, as their own variances, say nothing about copies.
+    shared = [place for place in range(len(points[0])) if all(point[place] is not None for point in points)]
+    if not points[0] or not shared:
+        return []
+    groups = [list(range(len(points)))]
     # The first number tells nearly all apart, that of each part most of the others; few are compared as a whole.
-    for key in (_first_number, _first_numbers, _all_numbers):
-        groups = [alike for group in groups for alike in _alike(estimates, group, key)]
+    for places, key in ((shared[:1], _first_numbers), (shared, _first_numbers), (shared, _all_numbers)):
+        groups = [alike for group in groups for alike in _alike(points, group, places, key)]
     return [np.array(group) for group in groups]
 
 
-def _alike(estimates: Sequence[Estimate], places: list[int], key: Callable[[Point], Hashable]) -> list[list[int]]:
-    """Give the groups of at least two places whose points have the same key."""
-    keys = [key(estimates[place].point or ()) for place in places]
+def _alike(
+    points: Sequence[Point], members: list[int], parts: list[int], key: Callable[[Point, list[int]], Hashable]
+) -> list[list[int]]:
+    """Give the groups of at least two members whose points have the same key in some of their parts."""
+    keys = [key(points[member], parts) for member in members]
     if len(set(keys)) == len(keys):
         # The usual case. A list for each would wake the garbage collector, which costs more than all this.
         return []
     found: dict[Hashable, list[int]] = {}
-    for place, its_key in zip(places, keys, strict=True):
-        found.setdefault(its_key, []).append(place)
+    for member, its_key in zip(members, keys, strict=True):
+        found.setdefault(its_key, []).append(member)
     return [group for group in found.values() if len(group) > 1]
 
 
-def _first_number(point: Point) -> Hashable:
-    for part in point:
-        if part is not None and part.size:
-            return part.item(0)
-    return None
+def _first_numbers(point: Point, parts: list[int]) -> Hashable:
+    if len(parts) == 1:  # a number, where a tuple for each would wake the garbage collector as well
+        return _first_number(point[parts[0]])
+    return tuple(_first_number(point[part]) for part in parts)
 
 
-def _first_numbers(point: Point) -> Hashable:
-    return tuple(part.item(0) for part in point if part is not None and part.size)
+def _first_number(part: Array | None) -> float | None:
+    return None if part is None or not part.size else float(part.item(0))
 
 
-def _all_numbers(point: Point) -> Hashable:
-    return tuple(None if part is None else part.tobytes() for part in point)
+def _all_numbers(point: Point, parts: list[int]) -> Hashable:
+    return tuple(None if (part := point[place]) is None else part.tobytes() for place in parts)

@@ -1,0 +1,47 @@
+"""The order of the batches has no say in the model, and neither has how often one of them comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robustream as rs
+
+
+def batches(columns: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Batches of which two in five are garbage, with a sixth of bad rows in the others."""
+    rng = np.random.default_rng(columns)
+    coef = rng.normal(size=columns)
+    made = []
+    for index in range(20):
+        X = rng.normal(size=(500, columns)) * np.linspace(3, 1, columns) + 3
+        y = X @ coef + rng.normal(size=500)
+        bad = rng.random(500) < 0.15
+        X[bad], y[bad] = 2 * X[bad], -3 * y[bad]
+        made.append((X, -5 * y if index % 5 < 2 else y))
+    return made
+
+
+@pytest.mark.parametrize("columns", [3, 12])
+def test_any_order_gives_the_same_model(columns):
+    made = batches(columns)
+    models = []
+    for order in (range(20), reversed(range(20)), np.random.default_rng(0).permutation(20)):
+        regression, principal = rs.OutlierRobustRegressor(), rs.OutlierRobustPCA(1)
+        for index in order:
+            regression.partial_fit(*made[index])
+            principal.partial_fit(made[index][0])
+        models.append((regression.coef_, regression.intercept_, principal.components_, principal.mean_))
+    for other in models[1:]:
+        for value, same in zip(other, models[0], strict=True):
+            # Rows are judged in single precision.
+            np.testing.assert_allclose(value, same, atol=1e-6)
+
+
+def test_a_batch_that_comes_again_and_again_counts_once():
+    made = batches(12)
+    once, often = rs.OutlierRobustRegressor(), rs.OutlierRobustRegressor()
+    for model, copies in ((once, 1), (often, 9)):
+        for X, y in [*made[2:5] * 1, *made[7:10], *made[12:15], *[made[17]] * copies]:
+            model.partial_fit(X, y)
+    np.testing.assert_allclose(often.coef_, once.coef_, atol=1e-6)
