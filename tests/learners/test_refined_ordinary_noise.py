@@ -70,3 +70,7 @@ def test_rows_that_are_all_the_same(share):
 
     ours, plain = errors(stuck)
     assert ours < 1.1 * plain
+
+
+def test_a_batch_of_copies_alone_is_no_error():
+    assert np.all(refined_regression(np.zeros((400, 3)), np.zeros((400, 1)), np.random.default_rng(0)).coef == 0)

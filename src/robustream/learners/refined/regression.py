@@ -127,7 +127,7 @@ def _stuck(X: Array, Y: Array) -> Mask:
     if len(candidates) > MOST_COPIES * n:
         # Among those that share a target the middle one stands for the copies, if these are most of them.
         same = np.all(X[candidates] == X[candidates[len(candidates) // 2]], axis=1)
-        if same.sum() > MOST_COPIES * n:
+        if MOST_COPIES * n < same.sum() < 0.5 * n:
             stuck[candidates[same]] = True
     return stuck
 
