@@ -43,9 +43,11 @@ def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
 def _groups(estimates: Sequence[Estimate]) -> list[Places]:
     """Give the places of estimates that occur at least twice, an array for each."""
     points = [estimate.point or () for estimate in estimates]
+    if not points:
+        return []
     # Parts that only some batches are asked for, as their own variances, say nothing about copies.
     shared = [place for place in range(len(points[0])) if all(point[place] is not None for point in points)]
-    if not points[0] or not shared:
+    if not shared:
         return []
     groups = [list(range(len(points)))]
     # The first number tells nearly all apart, that of each part most of the others; few are compared as a whole.
