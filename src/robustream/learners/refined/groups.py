@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robustream.learners.refined.metric import Metric, core_metric, fit_metric, lengths, radius
 from robustream.learners.refined.separation import NO_CUT, Cut, strongest_valley
-from robustream.learners.refined.tails import is_elliptical, is_normal
+from robustream.learners.refined.tails import degrees_of_freedom, is_elliptical, is_normal
 from robustream.spaces import Array
 
 Mask = NDArray[np.bool_]
@@ -16,22 +17,19 @@ Mask = NDArray[np.bool_]
 EVIDENCE = 3.0  # z score of a valley; elliptical t3 rows reach 2.6 in one sample out of a hundred
 WEAK_EVIDENCE = 2.2  # enough where the rest is normal; normal rows reach 1.6 where there are MANY_ROWS
 MANY_ROWS = 400
+CORE_EVIDENCE = 2.4  # of the radius in the metric of the core; elliptical Cauchy rows reach 2.0
+CORE_ROWS = 1000
 KEEP_AT_LEAST = 0.55
 PLAIN = 8.0  # evidence that needs no comparison
 MAX_GROUPS = 12
 FAR_APART = 3.0  # distance of two groups over the sum of their spreads
 NO_DOUBT = 8.0  # the same, where no row can be on the wrong side
+FAR_OUT = 30.0  # units of a column from its middle; nearer rows do not stand alone
+GAP = 3.0
+ONE_SIDED = 0.1  # squared mean of the directions to rows, from which on they lie to one side
+WIDER = 2.0
+MEDIAN_LENGTH = 0.6745  # of standard normal values
 LEADING = 8  # raw-spread axes searched on their own
-
-
-class Metric(NamedTuple):
-    """Whitening of the kept rows: z = (x - center) @ whiten."""
-
-    center: Array
-    whiten: Array
-
-    def scores(self, X: Array) -> Array:
-        return (X - self.center.astype(X.dtype)) @ self.whiten.astype(X.dtype)
 
 
 class Rule(NamedTuple):
@@ -63,28 +61,8 @@ class Groups(NamedTuple):
     kept: Mask
     groups: list[NDArray[np.intp]]
     rules: list[Rule]
+    alone: Mask  # rows that are neither kept nor in a group
     metric: Metric  # of the kept rows
-
-
-def radius(scores: Array) -> Array:
-    """Cube root of the mean square: nearly normal for normal rows (Wilson and Hilferty)."""
-    return np.cbrt(np.einsum("ij,ij->i", scores, scores) / max(scores.shape[1], 1))
-
-
-def fit_metric(U: Array, weights: Array | None = None) -> Metric:
-    """Whiten rows in the directions that their number can support."""
-    w = np.ones(len(U), U.dtype) if weights is None else weights.astype(U.dtype)
-    mean = (w @ U) / w.sum()
-    V = U - mean
-    if weights is not None:
-        V *= np.sqrt(w)[:, None]
-    values, vectors = np.linalg.eigh((V.T @ V).astype(np.float64) / len(V))
-    if values[0] < 1e-4 * values[-1]:  # in single precision these would be rounding errors
-        values, vectors = np.linalg.eigh(V.T.astype(np.float64) @ V / len(V))
-    rank = int(np.sum(values > 1e-9 * values[-1]))
-    rank = max(min(rank, len(U) // 4), 1)
-    order = np.argsort(values)[::-1][:rank]
-    return Metric(mean, vectors[:, order] / np.sqrt(np.maximum(values[order], 1e-300)))
 
 
 def fourth_moment_axes(Z: Array) -> Array:
@@ -141,6 +119,11 @@ def strongest_rule(U: Array, metric: Metric, keep: int, rng: np.random.Generator
     radii = [radius(Z[:, run]) for run in runs] + [radius(U - metric.center)]
     column, cut = strongest_valley(np.column_stack(radii), keep)
     wide = Rule(metric.center, metric.whiten[:, runs[column]] if column < len(runs) else None, cut)
+    if np.isfinite(degrees_of_freedom(lengths(Z), Z.shape[1])) and (core := core_metric(U, metric)) is not None:
+        cut = strongest_valley(radius(core.scores(U))[:, None], keep)[1]
+        if len(U) >= CORE_ROWS:  # by chance one view shows less than the best of many does, so that it counts more
+            cut = cut._replace(strength=cut.strength * EVIDENCE / CORE_EVIDENCE)
+        wide = max(wide, Rule(core.center, core.whiten, cut), key=lambda rule: rule.cut.strength)
     if wide.cut.strength > PLAIN:
         return wide
     subspaces, directions = narrow_projections(Z, rng)
@@ -152,9 +135,19 @@ def strongest_rule(U: Array, metric: Metric, keep: int, rng: np.random.Generator
     return Rule(metric.center, metric.whiten @ chosen, cut)
 
 
+def beyond_gap(far: Array) -> Mask:
+    """Mark the few rows beyond a gap of a factor GAP in what says how far out they are: too few to make a hill."""
+    alone = np.zeros(len(far), bool)
+    order = np.argsort(far)[::-1][: max(len(far) // 20, 1) + 1]
+    gaps = np.flatnonzero(far[order[:-1]] > GAP * np.maximum(far[order[1:]], FAR_OUT / GAP))
+    if len(gaps):
+        alone[order[: gaps[-1] + 1]] = True
+    return alone
+
+
 def find_groups(U: Array, rng: np.random.Generator) -> Groups:
     """Peel foreign groups off a subsample, in units of its columns, until no valley is left."""
-    kept = np.ones(len(U), bool)
+    kept, alone = np.ones(len(U), bool), np.zeros(len(U), bool)
     groups: list[NDArray[np.intp]] = []
     rules: list[Rule] = []
     keep = int(KEEP_AT_LEAST * len(U))
@@ -172,39 +165,62 @@ def find_groups(U: Array, rng: np.random.Generator) -> Groups:
         groups.append(index)
         rules.append(rule)
         kept[index] = False
+        # Few rows can be so far out that they have axes of the dirty scatter for themselves, and hide there.
+        hidden = beyond_gap(np.max(np.abs(inner), axis=1))
+        if hidden.any():
+            alone[np.flatnonzero(kept)[hidden]] = True
+            kept &= ~alone
+            inner = inner[~hidden]
+            inner_metric = fit_metric(inner)
         rest, metric = inner, inner_metric
-    return Groups(kept, groups, rules, metric)
+    return Groups(kept, groups, rules, alone, metric)
 
 
 def only_far_apart(U: Array, found: Groups) -> Groups:
-    """Take back groups that are not far apart, unless the rest is one elliptical cloud.
+    """Take back groups that are not far apart, unless they lie around the rest or it is one elliptical cloud.
 
     A table of several clouds (classes, sites) has valleys of its own.
     """
     rest = U[found.kept]
+    whole = Rule(found.metric.center, found.metric.whiten, NO_CUT)
     pairs = [
         (group, rule)
         for group, rule in zip(found.groups, found.rules, strict=True)
-        if between(rule.statistic(rest), rule.statistic(U[group]))[1] >= FAR_APART
+        if any(between(view.statistic(rest), view.statistic(U[group]))[1] >= FAR_APART for view in (rule, whole))
+        or lie_around(found.metric.scores(U[group]))
     ]
     if len(pairs) == len(found.groups) or is_elliptical(found.metric.scores(rest)):
         return found
-    kept = np.ones(len(U), bool)
+    kept = ~found.alone
     for group, _ in pairs:
         kept[group] = False
-    return Groups(kept, [group for group, _ in pairs], [rule for _, rule in pairs], fit_metric(U[kept]))
+    groups, rules = [group for group, _ in pairs], [rule for _, rule in pairs]
+    return Groups(kept, groups, rules, found.alone, fit_metric(U[kept]))
+
+
+def lie_around(Z: Array) -> bool:
+    """Whether rows lie on all sides of others, which are white, and spread wider along every axis: no class does."""
+    directions = Z / np.sqrt(np.maximum(lengths(Z), 1e-300))[:, None]
+    middle = np.sum(np.square(np.mean(directions, axis=0)))
+    return bool(middle < ONE_SIDED and np.all(np.median(np.abs(Z), axis=0) > WIDER * MEDIAN_LENGTH))
 
 
 def between(first: Array, second: Array) -> tuple[float, float]:
     """Threshold between two samples at equal normal likelihood, and how many spreads part them."""
     (m1, s1), (m2, s2) = ((float(np.mean(v)), float(np.std(v)) + 1e-12) for v in (first, second))
     s2 = max(s2, 0.05 * abs(m2 - m1), 1e-12)  # equal rows have no spread
+    parted = float(abs(m2 - m1) / (s1 + s2))
+    if len(np.unique(second > m1)) == 1:  # else the middle of two sides would be taken
+        middle = float(np.median(second))
+        spread = float(np.median(np.abs(second - middle))) / MEDIAN_LENGTH
+        if 0 < spread < 0.5 * s2:  # a few of its rows are much farther out than the rest
+            m2, s2 = middle, max(spread, 0.05 * abs(middle - m1))
     grid = np.linspace(m1, m2, 101)
     log1 = np.log(len(first) / s1) - 0.5 * ((grid - m1) / s1) ** 2
     log2 = np.log(len(second) / s2) - 0.5 * ((grid - m2) / s2) ** 2
     crossed = np.flatnonzero(log2 >= log1)
     threshold = grid[crossed[0]] if len(crossed) and crossed[0] > 0 else grid[-1]
-    return float(threshold), float(abs(m2 - m1) / (s1 + s2))
+    return float(threshold), parted
 
 
 def sharpen(rule: Rule, U: Array, kept: Mask, group: NDArray[np.intp], metric: Metric) -> Rule:

@@ -67,7 +67,7 @@ class RefinedPrincipal(PrincipalLearner):
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        ordinary = np.flatnonzero(fit.row_weights > 0)
+        ordinary = np.flatnonzero(fit.ordinary)
         some = ordinary[:: max(len(ordinary) // ROWS_FOR_DISTANCES, 1)]
         standard = (fit.completed[some] - mean) / np.exp(log_scale)
         standard = standard.astype(dtype, copy=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from robustream.learners.refined.separation import core
+from robustream.learners.refined.separation import core, shortest_half
 from robustream.spaces import Array
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "settled",
 ]
 
+TIGHTEST, LOOSER = 0.4, 30.0
 TINY = 1e-9  # in units of y: below this a residual is zero
 
 
@@ -114,8 +115,9 @@ def bisquare_scale(size: Array, n_steps: int = 10) -> float:
 
 def residual_scale(residuals: Array, n_parameters: float) -> Array:
     """Scale of each output's residual majority, with the degrees of freedom given back."""
-    spread = core(residuals)[1]
     n = len(residuals)
+    # The core of few residuals can be a chance cluster; the shortest half bounds how far it may tighten.
+    spread = np.maximum(core(residuals)[1], min(1.0, TIGHTEST + LOOSER / n) * shortest_half(residuals)[1])
     return np.maximum(spread * np.sqrt(n / max(n - n_parameters, n / 4)), TINY)
 
 

@@ -10,7 +10,7 @@ from robustream.spaces import Array
 
 __all__ = ["better_than_in_noise", "concentrate", "elemental_start", "robust_start"]
 
-NOISE_SEARCHES = 5
+NOISE_SEARCHES = 15
 NOISE_GAIN, NOISE_TOGETHER = 1.2, 5.0  # in one search of noise out of fifty or so one of the two is exceeded
 SMALL_GAIN, LARGE_GAIN = 1.15, 4.0
 SHORT_WAY = 3.0  # in noise the gain is hardly below 1, and the way as a rule longer than 1
