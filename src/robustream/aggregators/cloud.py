@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robustream.aggregators.core import Mask
+from robustream.kernels.device_arrays import is_device_array
 from robustream.spaces import Array
 
 __all__ = ["Cloud"]
@@ -37,10 +38,10 @@ class Cloud(NamedTuple):
     @classmethod
     def in_spreads(cls, raw: Array, center: Array, spread: Array, farthest: float) -> Cloud:
         """Take points from their centre in units of the spread of each coordinate, brought in to the farthest."""
-        points = np.empty(raw.shape, dtype=np.float32)
+        points = np.empty_like(raw, dtype=np.float32)
         norms = np.empty(len(raw))
         units = 1 / np.maximum(spread, 1e-300)
-        step = max(1, _BLOCK // raw.shape[1])
+        step = _rows_at_once(raw)
         with np.errstate(over="ignore"):
             for start in range(0, len(raw), step):
                 block = points[start : start + step]
@@ -82,9 +83,14 @@ class Cloud(NamedTuple):
     def moments(self, weights: Array, limit: float) -> Array:
         """Give the mean square of each coordinate, values brought in to a limit."""
         total = np.zeros(self.dimension)
-        step = max(1, _BLOCK // self.dimension)
+        step = _rows_at_once(self.points)
         for start in range(0, len(self.points), step):
             block = np.square(self.points[start : start + step])
             np.minimum(block, limit**2, out=block)
             total += weights[start : start + step].astype(block.dtype) @ block
         return total / float(weights.sum())
+
+
+def _rows_at_once(points: Array) -> int:
+    """Give how many points to work on at a time; on a GPU all, which has no small memory that is much faster."""
+    return len(points) if is_device_array(points) else max(1, _BLOCK // points.shape[1])

@@ -17,6 +17,7 @@ from robustream.aggregators.cloud import Cloud
 from robustream.aggregators.core import Mask, Places, effective_count
 from robustream.aggregators.repeats import once_each
 from robustream.aggregators.spectral import WILD, Reason, sift
+from robustream.kernels.wide import place_wide
 from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace
 from robustream.spaces.factored import leading_directions
 
@@ -28,6 +29,7 @@ _BLOCK = 4_000_000  # numbers worked on at a time, so that wide estimates need n
 _ROWS_FOR_SPREAD = 256
 # Of the common unit; measured on one real table, as its neighbours are.
 _LEAST_SPREAD = 0.1
+_ROUNDING = 1e-6  # of the largest distance in a coordinate
 _FARTHEST = 1e6  # spreads; squares of these and their sums fit single precision
 # A batch that is noisier by a factor has an estimate that lies off by that factor: from the same one on it is no
 # estimate of the same thing, and one with as much too little noise has been fitted to something else.
@@ -57,6 +59,7 @@ def judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh |
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
     scalable = isinstance(part.space, Euclidean)
+    points = place_wide(points)
     cloud = _compare(part.space, points, weights, kept, weigh)
     found = sift(cloud, weights, kept)
     if scalable and weights[kept & ~found.kept].sum() > 0.02 * weights.sum():
@@ -128,17 +131,29 @@ def _center_and_spread(sample: Array) -> tuple[Array, Array]:
     count = len(sample)
     center = 0.5 * (ordered[:, (count - 1) // 2] + ordered[:, count // 2])
     half = _shortest(ordered, count // 2 + 1) / (2 * 0.6745)
-    spread = half
-    if count >= 40:
-        # With 45% of the values in a group of their own the shortest half is 2.5 times too wide, or spans both; a
-        # quarter is 1.8 times too wide, unless the group is of identical values.
-        spread = np.clip(_shortest(ordered, count // 4 + 1) / 0.3186, 0.4 * half, half)
-    for column in np.flatnonzero(spread == 0):
-        # Equal in most estimates, as the coefficient of a rare flag: those that differ give the unit.
-        different = np.abs(ordered[column] - center[column])
-        different = different[different > 0]
-        spread[column] = np.median(different) if different.size else 1.0
+    quarter = _shortest(ordered, count // 4 + 1) / 0.3186
+    # With 45% of the values in a group of their own the shortest half is 2.5 times too wide, or spans both; a quarter
+    # is 1.8 times too wide, unless the group is of identical values.
+    spread = np.clip(quarter, 0.4 * half, half) if count >= 40 else half
+    # Among values that are equal to the last digit a rounding error is no spread.
+    largest = np.maximum(ordered[:, -1] - center, center - ordered[:, 0])
+    same = np.flatnonzero((quarter == 0) & (spread <= _ROUNDING * largest) & (count >= 4))
+    same = np.union1d(same, np.flatnonzero(spread == 0))
+    if len(same):
+        spread[same] = _unit_of_different(np.abs(ordered[same] - center[same, None]))
     return center, np.maximum(spread, 8 * np.finfo(np.float64).eps * np.abs(center))
+
+
+def _unit_of_different(distances: Array) -> Array:
+    """Give the median of those distances in each row that are not 0, and 1 where all are.
+
+    A value that most estimates agree on, as the coefficient of a rare flag, has the unit of those that differ.
+    """
+    ordered, count = np.sort(distances, axis=1), distances.shape[1]
+    zeros = (ordered == 0).sum(axis=1)
+    middle = np.stack([zeros + (count - zeros - 1) // 2, zeros + (count - zeros) // 2], axis=1)
+    median = np.take_along_axis(ordered, np.minimum(middle, count - 1), axis=1).mean(axis=1)
+    return np.where(zeros < count, median, 1.0)
 
 
 def _shortest(ordered: Array, number: int) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from robustream.aggregators.cloud import Cloud
-from robustream.aggregators.core import Mask, effective_count, find_core, find_cut, weighted_median
+from robustream.aggregators.core import Mask, Places, effective_count, find_core, find_cut, weighted_median
 from robustream.aggregators.mixture import APART, FEW, find_split
 from robustream.aggregators.quality import Quality, effective_dimensions, fit_quality
 from robustream.aggregators.repeats import repeated_groups, too_far
@@ -160,7 +160,7 @@ def _drop_on_axes(cloud: Cloud, weights: Array, kept: Mask, reasons: dict[int, R
         return False
     # Brought in to 6 spreads, so that a few far values do not make a coordinate stand out.
     moments = cloud.moments(kept.astype(np.float64), limit=6.0)
-    for axis in np.argsort(-moments, kind="stable")[:3]:
+    for axis in _largest(moments, 3):
         places = np.flatnonzero(kept)
         along = cloud.points[places, axis].astype(np.float64)
         split = find_split(along, weights[places], choices=cloud.dimension)
@@ -172,6 +172,13 @@ def _drop_on_axes(cloud: Cloud, weights: Array, kept: Mask, reasons: dict[int, R
             kept[leaving] = False
             reasons |= {int(k): Reason(True, float(amount)) for k, amount in zip(leaving, amounts, strict=True)}
     return int(kept.sum()) < before
+
+
+def _largest(values: Array, number: int) -> Places:
+    """Give the places of the largest values, in their order; most of what a sort of all would do is not needed."""
+    rank = max(len(values) - number, 0)
+    places = np.flatnonzero(values >= np.partition(values, rank)[rank])
+    return np.asarray(places[np.argsort(-values[places], kind="stable")][:number])
 
 
 class _View(NamedTuple):

@@ -11,6 +11,7 @@ from robustream.batch import Batch, Estimate
 from robustream.learners import Learner, Recipe
 from robustream.paper.contents import Content
 from robustream.paper.problems import Moments, Problem
+from robustream.runs.workers import estimate_batch
 from robustream.spaces import Array
 
 __all__ = ["Shared", "Split"]
@@ -97,6 +98,5 @@ class Shared:
             self._splits[index, content] = Split(moments(batch, ~bad), moments(batch, bad))
         for recipe in recipes:
             if (index, content, recipe) not in self._estimates:
-                rng = np.random.default_rng([ESTIMATOR_SEED, index])
-                self._estimates[index, content, recipe] = self.learner(recipe).estimate(batch, rng)
+                self._estimates[index, content, recipe] = estimate_batch(self.learner(recipe), ESTIMATOR_SEED, batch)
         return batch

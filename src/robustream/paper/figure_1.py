@@ -67,7 +67,8 @@ def online_pictures(problem: str, name: str) -> Sequence[Picture]:
         Picture(f"{name}-convergence", "Error against batches seen, all batches alike.", draw_convergence(problem)),
         Picture(
             f"{name}-batches-seen",
-            "Error against batches seen; 40% of the batches are all outliers, the true share is trimmed.",
+            "Error against batches seen; 40% of the batches are all outliers, the true share is trimmed. Where they "
+            "come anywhere, in some repetitions they are the majority of the first batches.",
             draw_paths(problem),
         ),
         Picture(

@@ -51,7 +51,8 @@ class Remaining:
     def seconds_left(self, elapsed: float) -> float:
         """Give the time left, if the rest is as slow or fast against expectation as what was done."""
         pace = elapsed / self.done if self.done else 1.0
-        return pace * (self.total - self.done)
+        # Sums of many parts may miss the total by a rounding error.
+        return max(0.0, pace * (self.total - self.done))
 
 
 def in_words(seconds: float) -> str:

@@ -98,7 +98,9 @@ def make_page(
         ]
         tables = experiment.tables(results) if results else ()
         findings = [(claim, judge(claim, results if complete else Results([]))) for claim in experiment.claims]
-        command = f"{experiment.command}{_options(context)}"
+        without_data = list(experiment.cells(context._replace(data=None)))
+        data = " --data FOLDER" if len(own) > len(without_data) else ""
+        command = f"{experiment.command}{data}{_options(context)}"
         sections.append(Section(experiment, command, pictures, tables, findings, complete))
         advance(experiment.name)
     return Page(context, sections, store.environments(cells))

@@ -11,9 +11,6 @@ __all__ = ["StochasticRegression"]
 
 Array = NDArray[Any]
 
-# Rows in a step.
-STEP = 25
-
 
 class StochasticRegression:
     """Go down the gradient of the squared error, once over the stream, in steps that shrink as 1 / sqrt(t).
@@ -21,6 +18,7 @@ class StochasticRegression:
     Parameters
     ----------
     features, targets : the first batch; its centre stays, and its spread decides the first step.
+    rows : of a step; the more there are the longer it is, and too long where features vary in few directions.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((4000, 2))
@@ -30,7 +28,8 @@ class StochasticRegression:
     array([[1., 0.]])
     """
 
-    def __init__(self, features: Array, targets: Array) -> None:
+    def __init__(self, features: Array, targets: Array, rows: int = 25) -> None:
+        self.rows = rows
         self.center = features.mean(axis=0, dtype=np.float64).astype(features.dtype)
         self.level = targets.mean(axis=0, dtype=np.float64).astype(features.dtype)
         # The largest step that the curvature of the first rows allows for.
@@ -41,10 +40,10 @@ class StochasticRegression:
     def take(self, features: Array, targets: Array) -> None:
         """Go through the rows of a batch; on rows far larger than the first ones the steps may diverge."""
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(features), STEP):
+            for start in range(0, len(features), self.rows):
                 self.taken += 1
-                rows = features[start : start + STEP] - self.center
-                left = rows @ self.coef.T + self.level - targets[start : start + STEP]
+                rows = features[start : start + self.rows] - self.center
+                left = rows @ self.coef.T + self.level - targets[start : start + self.rows]
                 self.coef -= (left.T @ rows) * features.dtype.type(self.step / np.sqrt(self.taken))
 
     @property

@@ -123,7 +123,8 @@ class _Stochastic:
     def take(self, batch: Batch) -> None:
         assert batch.y is not None
         if self.model is None:
-            self.model = StochasticRegression(batch.X, batch.y)
+            # Few and large steps: the coefficients are so many that to go through them is what a step costs.
+            self.model = StochasticRegression(batch.X, batch.y, rows=batch.X.shape[1] // 16)
         self.model.take(batch.X, batch.y)
 
     def answer(self) -> Array:

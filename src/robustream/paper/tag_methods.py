@@ -80,7 +80,8 @@ def _ridge(batches: Sequence[Rows]) -> Predictor:
 
 def _stochastic(batches: Sequence[Rows]) -> Predictor:
     """Go down the gradient, once over the stream."""
-    model = StochasticRegression(*(part.astype(np.float64) for part in batches[0]))
+    first_features, first_tags = batches[0]
+    model = StochasticRegression(first_features.astype(np.float64), first_tags.astype(np.float64))
     for features, tags in batches:
         model.take(features.astype(np.float64), tags.astype(np.float64))
     return _linear(model.coef, model.intercept)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
+from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.threads import run_tiles
 from robustream.spaces.base import Array, Points, Space
 
@@ -31,8 +33,8 @@ class Euclidean(Space):
         return None if np.isfinite(point).all() else "has values that are not finite"
 
     def coordinates(self, points: Points) -> Array:
-        if isinstance(points, np.ndarray):  # they lie side by side already
-            return points.reshape(len(points), -1).astype(np.float64, copy=False)
+        if isinstance(points, np.ndarray) or is_device_array(points):  # they lie side by side already
+            return cast(Array, points).reshape(len(points), -1).astype(np.float64, copy=False)
         return np.stack([np.asarray(point, dtype=np.float64).ravel() for point in points])
 
     def origin(self, like: Array) -> Array:
@@ -44,14 +46,15 @@ class Euclidean(Space):
             rows = mixtures.reshape(len(mixtures), -1)
 
             def add(block: slice) -> None:
-                total[block] = weights @ rows[:, block]
+                total[block] = np.einsum("i,ij->j", weights, rows[:, block])
         else:
             flat = [mixture.ravel() for mixture in mixtures]
 
             def add(block: slice) -> None:
-                total[block] = weights @ np.stack([mixture[block] for mixture in flat])
+                total[block] = np.einsum("i,ij->j", weights, np.stack([mixture[block] for mixture in flat]))
 
-        # A few numbers of all points at a time, so that no copy of the points as a whole is made.
+        # A few numbers of all points at a time, so that no copy of the points as a whole is made; not by BLAS, whose
+        # own threads would get in the way of these.
         step = max(1, _AT_ONCE // len(mixtures))
         run_tiles(add, [slice(start, start + step) for start in range(0, len(total), step)])
         return total.reshape(mixtures[0].shape).astype(mixtures[0].dtype, copy=False)

@@ -43,8 +43,12 @@ def as_device_array(values: Any) -> Any:
         return values
     # A tensor that keeps track of gradients does not let itself be shared.
     plain = values.detach() if hasattr(values, "detach") else values
-    shared = is_device_array(plain) and not hasattr(plain, "__cuda_array_interface__")
-    return cupy.from_dlpack(plain) if shared else cupy.asarray(plain)
+    if not is_device_array(plain) or not hasattr(plain, "__dlpack__"):
+        return cupy.asarray(plain)
+    if "bfloat16" in str(plain.dtype):
+        raise InvalidInputError(f"arrays of dtype {plain.dtype} cannot be worked on; convert them to float32 first.")
+    # By DLPack and not CUDA's own interface: it waits for whatever another library is still writing there.
+    return cupy.from_dlpack(plain)
 
 
 def of_library(array: Any, library: str) -> Any:
@@ -59,8 +63,7 @@ def matrix(values: Any, name: str) -> Any:
     """Give rows that lie one behind the other, in half, single or double precision."""
     array = as_device_array(values)
     if array.dtype.kind not in "biuf":
-        given = getattr(values, "dtype", array.dtype)
-        raise InvalidInputError(f"{name} must hold numbers in half, single or double precision; got dtype {given}.")
+        raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
     if array.ndim != 2 or array.size == 0:
         raise InvalidInputError(f"{name} must have rows and columns, at least one of each; got shape {array.shape}.")
     if array.dtype.char not in "efd":

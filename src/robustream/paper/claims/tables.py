@@ -58,7 +58,7 @@ def _margin(results: Results) -> Finding:
     names = (orl, around, "online averaging LR", "stochastic LR", "ours", "ridge on everything")
     scores = {name: some.mean("precision", method=name) for name in names}
     margin = max(scores[orl], scores[around]) - max(scores["online averaging LR"], scores["stochastic LR"])
-    listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+    listed = "; ".join(f"{name}: {score:.2f}" for name, score in scores.items())
     text = (
         f"Precision at the number of true tags, tags as typed: {listed}. The margin of the better ORL over averaging "
         f"and the stochastic gradient is {100 * margin:+.0f} points; the paper: +9 (0.36, 0.27, 0.23). Its Flickr "
@@ -75,7 +75,7 @@ def _margin_when_spoiled(results: Results) -> Finding:
     names = (around, "online averaging LR", "stochastic LR", "ridge on everything", "ours")
     scores = {name: some.mean("average_precision", method=name, bad=worst) for name in names}
     margin = scores[around] - max(scores["online averaging LR"], scores["stochastic LR"])
-    listed = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+    listed = "; ".join(f"{name}: {score:.2f}" for name, score in scores.items())
     text = f"Macro average precision with {worst:.0%} of the batches spoiled: {listed}."
     return Finding("holds" if margin >= 0.09 else "holds in part" if margin >= 0.02 else "does not hold", text)
 
