@@ -170,6 +170,6 @@ def test_a_folder_that_cannot_be_made_is_noticed_before_any_work(tmp_path):
 def test_batches_and_aggregation():
     from robustream.bench.batches import measure_aggregation, measure_batches
 
-    figures = [*measure_batches(300, 5, 1), measure_aggregation(20, 5, 1)]
+    figures = [*measure_batches(300, 5, 1), measure_aggregation(20, 5, 5, 1)]
     assert len(figures) == 5
     assert all(np.isfinite(figure.value) and figure.value > 0 for figure in figures)

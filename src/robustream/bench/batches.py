@@ -53,14 +53,16 @@ def _huber(X: NDArray[Any], y: NDArray[Any]) -> Any:
     return HuberRegressor().fit(X, y)
 
 
-def measure_aggregation(estimates: int, coordinates: int, repeats: int, target: Target | None = None) -> Figure:
-    """Compare the filtered value after one more estimate with the refined PCA of one batch of 10,000 x 100."""
+def measure_aggregation(
+    estimates: int, coordinates: int, columns: int, repeats: int, target: Target | None = None
+) -> Figure:
+    """Compare the filtered value after one more estimate with the refined PCA (5 components) of one batch."""
     rng = np.random.default_rng(0)
     aggregator = Filtered()
     state = aggregator.init(Parts((Part("vector", Euclidean((coordinates,))),)))
     for index in range(estimates):
         state, _ = aggregator.step(state, Estimate(index, "", 1, (rng.normal(size=coordinates),)))
-    X, _ = _rows(10_000, 100, 0.0)
+    X, _ = _rows(10_000, columns, 0.0)
     learner = Refined().pca(PrincipalProblem(5))
 
     def one_more() -> None:
@@ -69,7 +71,10 @@ def measure_aggregation(estimates: int, coordinates: int, repeats: int, target: 
 
     with same_threads(1):
         times = compare(one_more, partial(_estimate, learner, Batch(100, "", X)), repeats)
-    title = f"filtered value of {estimates:,} estimates of {coordinates:,} coordinates against one refined PCA batch"
+    title = (
+        f"filtered value of {estimates:,} estimates of {coordinates:,} coordinates against a refined PCA batch "
+        f"of 10,000 x {columns}"
+    )
     return Figure("batch", title, times.ratio, "x", target, MEDIAN_OF_RATIOS, times.details())
 
 

@@ -86,7 +86,9 @@ def _other_steps(threads: int, quick: bool) -> list[Step]:
             "one batch of the default learner",
             partial(measure_batches, 10_000, COLUMNS, 3 if quick else 9, BATCH_TARGET),
         ),
-        Step("one more estimate", partial(measure_aggregation, 1_000, 1_000, 3 if quick else 9, BATCH_TARGET)),
+        Step("one more estimate", partial(measure_aggregation, 1_000, 1_000, 100, 3 if quick else 9, BATCH_TARGET)),
+        # 200 columns times 5 components: the batches that estimates of so many coordinates come from.
+        Step("one of its batches", partial(measure_aggregation, 1_000, 1_000, 200, 3 if quick else 9, BATCH_TARGET)),
         Step("passes of geometric_median", partial(measure_median, 1_000, 10_000, 1e-8, PASSES_TARGET)),
         Step("import", partial(measure_import, repeats, IMPORT_TARGET)),
         *(
