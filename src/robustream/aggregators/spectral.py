@@ -37,6 +37,10 @@ _TAIL = 0.3
 # Nor is there a majority where nearly half would have to go: 45% may be bad, and a few good ones look bad by chance.
 _MAJORITY = 0.52
 _ROUNDS = 50
+# Singular values of noise in many dimensions are nearly the same; a few points that leave are then a matter of chance.
+_MANY = 50
+_EVEN = 0.8
+_CHANCE = 0.01
 
 
 class Reason(NamedTuple):
@@ -105,6 +109,9 @@ def _drop_along_directions(
             for place in back:
                 del reasons[place]
             return tail_weights
+        if view.even and weights[leaving].sum() <= _CHANCE * total:
+            # No point has a direction for itself, so that none can have hidden behind these few.
+            return view.weighing
         # What is left after a cut is no normal sample: two groups in it must lie farther apart.
         block, separation = view.directions, 2.5
     return quality_weights
@@ -189,6 +196,7 @@ class _View(NamedTuple):
     groups: bool  # whether those that leave are a group of their own
     weighing: Weighing
     directions: Array
+    even: bool = False  # whether the points vary alike along all of them
 
 
 def _look(cloud: Cloud, weights: Array, center: Array, kept: Mask, block: Array, separation: float) -> _View | None:
@@ -202,7 +210,7 @@ def _look(cloud: Cloud, weights: Array, center: Array, kept: Mask, block: Array,
     # In units of its own spread no far point is a direction of its own; a group is.
     units = np.zeros(len(weights))
     units[kept] = np.sqrt(inner / inner.sum() / quality.variances(squares))
-    directions, offsets = _leading(cloud, center, units, block)
+    directions, offsets, sizes = _leading(cloud, center, units, block)
     projections = np.ascontiguousarray(offsets[kept].T)
     smallest = 1e-6 * np.sqrt(typical)
     total = float(weights.sum())
@@ -232,7 +240,8 @@ def _look(cloud: Cloud, weights: Array, center: Array, kept: Mask, block: Array,
         leaving |= far > cut
         deviations = np.maximum(deviations, far)
     alike = equal_weights if np.isinf(quality.degrees) else quality_weights
-    return _View(leaving, deviations, False, median_weights if doubtful else alike, directions)
+    even = cloud.dimension >= _MANY and float(sizes[-1]) > _EVEN * float(sizes[0])
+    return _View(leaving, deviations, False, median_weights if doubtful else alike, directions, even)
 
 
 def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quality) -> Array:
@@ -249,8 +258,8 @@ def _in_own_spreads(along: Array, squares: Array, weights: Array, quality: Quali
     return np.asarray(along / np.sqrt(cautious.variances(across)))
 
 
-def _leading(cloud: Cloud, center: Array, units: Array, block: Array) -> tuple[Array, Array]:
-    """Give leading right singular directions of the offsets times units, and the offsets along them.
+def _leading(cloud: Cloud, center: Array, units: Array, block: Array) -> tuple[Array, Array, Array]:
+    """Give leading right singular directions of the offsets times units, the offsets along them, singular values.
 
     By subspace iteration from the last directions found, and always of all points: those from which alone a direction
     was found would stand apart along it.
@@ -264,8 +273,8 @@ def _leading(cloud: Cloud, center: Array, units: Array, block: Array) -> tuple[A
             break
         before = size
     offsets = cloud.along(basis, center).astype(np.float64)
-    _, _, turned = linalg.svd(units[:, None] * offsets, full_matrices=False)
-    return np.asarray(basis @ turned.T.astype(basis.dtype)), np.asarray(offsets @ turned.T)
+    _, sizes, turned = linalg.svd(units[:, None] * offsets, full_matrices=False)
+    return np.asarray(basis @ turned.T.astype(basis.dtype)), np.asarray(offsets @ turned.T), np.asarray(sizes)
 
 
 def _first_block(dimension: int) -> Array:
