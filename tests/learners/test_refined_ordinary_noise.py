@@ -49,26 +49,26 @@ def test_ordinary_noise_of_any_shape(make):
     assert ours < 1.35 * plain
 
 
+def code(rng, X, y, bad):
+    """A number that stands for one that is not known."""
+    X[bad, 2] = 9999
+
+
+def stuck(rng, X, y, bad):
+    """Rows that are all the same."""
+    X[bad], y[bad] = -1.0, 4.0
+
+
+@pytest.mark.parametrize("spoil", [code, stuck])
 @pytest.mark.parametrize("share", [0.1, 0.4])
-def test_a_code_for_what_is_not_known(share):
-    def code(rng, X, y):
-        bad = rng.random(len(y)) < share
-        X[bad, 2] = 9999
-        return X, y + rng.normal(size=len(y)), ~bad
-
-    ours, plain = errors(code)
-    assert ours < 1.1 * plain
-
-
-@pytest.mark.parametrize("share", [0.1, 0.4])
-def test_rows_that_are_all_the_same(share):
-    def stuck(rng, X, y):
+def test_what_was_filled_in_is_found(spoil, share):
+    def make(rng, X, y):
         bad = rng.random(len(y)) < share
         y = y + rng.normal(size=len(y))
-        X[bad], y[bad] = -1.0, 4.0
+        spoil(rng, X, y, bad)
         return X, y, ~bad
 
-    ours, plain = errors(stuck)
+    ours, plain = errors(make)
     assert ours < 1.1 * plain
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robustream.aggregators.core import Mask
 from robustream.kernels.device_arrays import is_device_array
 from robustream.spaces import Array
 
@@ -54,10 +53,6 @@ class Cloud(NamedTuple):
     def dimension(self) -> int:
         """Give the number of coordinates."""
         return int(self.points.shape[1])
-
-    def select(self, kept: Mask) -> Cloud:
-        """Give the kept points, without a copy if all are."""
-        return self if kept.all() else Cloud(self.points[kept], self.norms[kept])
 
     def mean(self, weights: Array) -> Array:
         """Give the weighted mean."""

@@ -137,8 +137,8 @@ def _center_and_spread(sample: Array) -> tuple[Array, Array]:
     spread = np.clip(quarter, 0.4 * half, half) if count >= 40 else half
     # Among values that are equal to the last digit a rounding error is no spread.
     largest = np.maximum(ordered[:, -1] - center, center - ordered[:, 0])
-    same = np.flatnonzero((quarter == 0) & (spread <= _ROUNDING * largest) & (count >= 4))
-    same = np.union1d(same, np.flatnonzero(spread == 0))
+    rounded = (quarter == 0) & (spread <= _ROUNDING * largest) if count >= 4 else False
+    same = np.flatnonzero((spread == 0) | rounded)
     if len(same):
         spread[same] = _unit_of_different(np.abs(ordered[same] - center[same, None]))
     return center, np.maximum(spread, 8 * np.finfo(np.float64).eps * np.abs(center))

@@ -9,6 +9,7 @@ stays. What CuPy cannot do is done by NumPy on a copy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,11 +126,9 @@ def on_host(value: Any) -> Any:
 def _call(kind: Kind, function: Callable[..., Any], known: Any, inputs: Any, options: Any) -> Any:
     """Let CuPy do it, or NumPy on copies where CuPy does not know how."""
     if known is not None:
-        try:
+        with suppress(TypeError, NotImplementedError, AttributeError):
             given = {key: _unwrap(value) for key, value in options.items()}
             return _give(kind, known(*(_unwrap(value) for value in inputs), **given))
-        except (TypeError, NotImplementedError, AttributeError):
-            pass
     copied = {key: _copied(value) for key, value in options.items()}
     return function(*(_copied(value) for value in inputs), **copied)
 

@@ -42,8 +42,7 @@ class LocationScatter(NamedTuple):
 
     center: Array
     scatter: Array  # covariance of the kept rows
-    row_weights: Array
-    ordinary: Mask
+    ordinary: Mask  # rows that are thought to be
     completed: Array  # X, with bad cells at their conditional means
 
 
@@ -212,10 +211,10 @@ def location_scatter(X: Array, rng: np.random.Generator) -> LocationScatter:
     if foreign.flags is not None:
         use = foreign.labels == 0
         mean, scatter, _ = moments_with_missing(X[use].astype(np.float64), foreign.flags[use])
-        return LocationScatter(mean, scatter, use.astype(np.float64), use, foreign.completed)
+        return LocationScatter(mean, scatter, use, foreign.completed)
     weights, ordinary = weigh(X, foreign)
     mean, scatter = weighted_moments(foreign.completed, weights)
-    return LocationScatter(mean, scatter, weights, ordinary, foreign.completed)
+    return LocationScatter(mean, scatter, ordinary, foreign.completed)
 
 
 def weighted_moments(X: Array, weights: Array, near: Array | None = None) -> tuple[Array, Array]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from robustream.paper.claims.ours import ON_THE_WAY_CLAIM, OURS_CLAIMS
 from robustream.paper.claims.verdicts import ALIKE, near_centralized, trim_words, verdict
 from robustream.paper.experiment import Claim, Finding
@@ -37,38 +39,41 @@ def comes_near_centralized(results: Results) -> Finding:
 
 def survives(results: Results) -> Finding:
     """Ask whether 40% bad batches leave the filter near what it reaches when they are left out."""
-    good, total, words = 0, 0, []
-    for name, some in _hard_streams(results):
-        ratios = [
-            some.rms(method=METHOD, rule=rule) / some.rms(method=f"{METHOD}, bad batches left out", rule=rule)
-            for rule in some.different("rule", method=METHOD)
-        ]
-        good += sum(ratio <= ALIKE for ratio in ratios)
-        total += len(ratios)
-        words.append(f"{name}: {min(ratios):.2f} to {max(ratios):.2f}")
+    found = _compared(results, METHOD, f"{METHOD}, bad batches left out")
+    good, total = sum(ratio <= ALIKE for ratio in found.ratios), len(found.ratios)
     text = (
         f"40% bad batches; its error in multiples of that with the bad batches left out, over all trims: "
-        f"{'; '.join(words)}. Within {ALIKE} in {good} of {total} settings."
+        f"{found.words}. Within {ALIKE} in {good} of {total} settings."
     )
     return Finding(verdict(good, total), text)
 
 
 def averaging_fails(results: Results) -> Finding:
     """Ask whether averaging has twice the error of the filter with 40% bad batches."""
-    good, total, words = 0, 0, []
-    for name, some in _hard_streams(results):
-        ratios = [
-            some.rms(method="averaging", rule=rule) / some.rms(method=METHOD, rule=rule)
-            for rule in some.different("rule", method=METHOD)
-        ]
-        good += sum(ratio >= 2 for ratio in ratios)
-        total += len(ratios)
-        words.append(f"{name}: {min(ratios):.2f} to {max(ratios):.2f}")
+    found = _compared(results, "averaging", METHOD)
+    good, total = sum(ratio >= 2 for ratio in found.ratios), len(found.ratios)
     text = (
-        f"40% bad batches; the error of averaging in multiples of the filter's, over all trims: {'; '.join(words)}. "
+        f"40% bad batches; the error of averaging in multiples of the filter's, over all trims: {found.words}. "
         f"Twice as large in {good} of {total} settings."
     )
     return Finding(verdict(good, total), text)
+
+
+class _Compared(NamedTuple):
+    """Ratios of the errors of two methods over all hard streams and trims, and their range in words."""
+
+    ratios: list[float]
+    words: str
+
+
+def _compared(results: Results, method: str, other: str) -> _Compared:
+    ratios, words = [], []
+    for name, some in _hard_streams(results):
+        rules = some.different("rule", method=METHOD)
+        here = [some.rms(method=method, rule=rule) / some.rms(method=other, rule=rule) for rule in rules]
+        ratios += here
+        words.append(f"{name}: {min(here):.2f} to {max(here):.2f}")
+    return _Compared(ratios, "; ".join(words))
 
 
 def averaging_of_eigenvectors_fails(results: Results) -> Finding:

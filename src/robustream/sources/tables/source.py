@@ -13,6 +13,7 @@ from robustream.sources.checking import check_count
 from robustream.sources.tables.base import Pieces
 from robustream.sources.tables.conversion import Selection
 from robustream.sources.tables.partitions import FilePartition
+from robustream.sources.tables.selected import Selected
 
 __all__ = ["TableSource"]
 
@@ -20,7 +21,7 @@ __all__ = ["TableSource"]
 _PARTITION_BYTES = 16_000_000
 
 
-class TableSource(Source):
+class TableSource(Selected, Source):
     """Batches of the files of a `Tables`, cut at the borders of files; made by `Tables.in_batches`.
 
     Parameters
@@ -40,16 +41,6 @@ class TableSource(Source):
     def count(self) -> int:
         """Give the number of batches."""
         return self._ends[-1] if self._ends else 0
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of X."""
-        return self._selection.features
-
-    @property
-    def target_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of y."""
-        return self._selection.targets
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         start = check_count("start", start, least=0)
