@@ -21,11 +21,21 @@ __all__ = [
 
 
 class RobustreamError(Exception):
-    """The root of this tree, for callers who want to catch all of it."""
+    """The root of this tree, for callers who want to catch all of it.
+
+    `arguments` names the arguments of Python that the message is about, such as `n_components`; the command line adds
+    its own names for them.
+    """
+
+    arguments: tuple[str, ...] = ()
 
 
 class InvalidInputError(RobustreamError, ValueError):
     """An argument or an array cannot be used; nothing was changed."""
+
+    def __init__(self, message: str, *arguments: str) -> None:
+        super().__init__(message)
+        self.arguments = arguments
 
 
 class NotEnoughRowsError(RobustreamError, NotFittedError):
