@@ -10,9 +10,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import robustream as rs
 from robustream.errors import InvalidInputError
-from robustream.report import collect, from_tree, render_html, summary_tables, to_tree
-from robustream.report.files import files_of
-from robustream.storage.container import pack, unpack
+from robustream.report import collect, render_html, summary_tables
+from robustream.report.data import files_of
 
 
 def printed(data):
@@ -71,16 +70,6 @@ def test_other_wrapped_models_are_reported_without_coefficients(labelled):
 def test_other_objects_are_refused():
     with pytest.raises(InvalidInputError, match="got LogisticRegression"):
         collect(LogisticRegression())
-
-
-def test_the_data_can_be_stored_and_gives_the_same_page(pca_data, regression_data):
-    found = regression_data.coefficients
-    doubled = [np.repeat(table, 2, axis=0) for table in found[:-1]]
-    two_outputs = regression_data._replace(coefficients=type(found)(*doubled, targets=("price", "cost")))
-    empty = pca_data._replace(batches=(), worst_rows=(), convergence=())
-    for data in (pca_data, regression_data, two_outputs, empty):
-        again = from_tree(unpack(pack(to_tree(data), "report"), "report"))
-        assert render_html(again) == render_html(data)
 
 
 def test_terminal_and_page_say_the_same(pca_data, bad_files):

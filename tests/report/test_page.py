@@ -11,9 +11,8 @@ import pytest
 from robustream.batch import BatchRecord
 from robustream.errors import StorageError
 from robustream.report import render_html, write_report
-from robustream.report.data import VERDICTS, Coefficients, Components, Moment, ReportData, WorstRow
-from robustream.report.markup import element, embed_json
-from robustream.report.payload import thinned
+from robustream.report.charts import thinned
+from robustream.report.data import VERDICTS, Coefficients, Components, RelativeError, ReportData, WorstRow
 
 HOSTILE = "</script><script>alert('x')</script><img src=x onerror=\"alert(1)\"> & <!-- #0-9"
 ODD_NUMBERS = [math.nan, math.inf, -math.inf, 0.0, 1e-300, 1e300]
@@ -60,26 +59,12 @@ def hostile_report():
         outcome=HOSTILE,
         coefficients=Coefficients(table, table, table, table, table, np.ones(1), np.ones(1), (HOSTILE,)),
         worst_rows=(WorstRow(HOSTILE, 3, math.inf),),
-        convergence=tuple(Moment(k, error, k) for k, error in enumerate(ODD_NUMBERS)),
+        convergence=tuple(RelativeError(k, error, k) for k, error in enumerate(ODD_NUMBERS)),
         missing={HOSTILE: 3},
         settings={HOSTILE: HOSTILE, "tolerance": HOSTILE},
         timings={HOSTILE: 0.0, "total": 0.0},
         environment={HOSTILE: [HOSTILE]},
     )
-
-
-def test_text_is_escaped_in_elements_and_attributes():
-    assert element("b", "<i>", title='"&') == '<b title="&quot;&amp;">&lt;i&gt;</b>'
-    assert element("p", element("b", "x"), None, hidden=False) == "<p><b>x</b></p>"
-
-
-def test_embedded_data_comes_back_and_cannot_end_its_element():
-    value = {"name": HOSTILE, "number": [1.5, None]}
-    written = embed_json(value, "data")
-    assert written.count("<") == 2
-    assert json.loads(Reader(written).data) == value
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        embed_json(math.nan, "data")
 
 
 def test_hostile_names_stay_text():

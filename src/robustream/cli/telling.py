@@ -24,8 +24,7 @@ def fit_and_tell(
 
     from robustream.fitting import fit as fit_model
     from robustream.persistence import save
-    from robustream.report import collect, summary_tables, write_report
-    from robustream.report.nodes import nodes_table
+    from robustream.report import collect, nodes_table, summary_tables, write_report
 
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
     started = time.perf_counter()

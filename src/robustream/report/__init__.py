@@ -3,7 +3,6 @@
 from robustream.report.collect import collect
 from robustream.report.data import ReportData
 from robustream.report.page import render_html, write_report
-from robustream.report.tables import summary_tables
-from robustream.report.trees import from_tree, to_tree
+from robustream.report.tables import nodes_table, summary_tables
 
-__all__ = ["ReportData", "collect", "from_tree", "render_html", "summary_tables", "to_tree", "write_report"]
+__all__ = ["ReportData", "collect", "nodes_table", "render_html", "summary_tables", "write_report"]

@@ -13,8 +13,8 @@ from robustream._version import __version__
 from robustream.errors import InvalidInputError, RobustreamError
 from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor
 from robustream.kernels.device_arrays import host_array
-from robustream.report.data import Coefficients, Components, Kind, Moment, ReportData, WorstRow
-from robustream.report.outcome import say_outcome
+from robustream.report.data import Coefficients, Components, Kind, RelativeError, ReportData, WorstRow
+from robustream.report.headline import say_outcome
 
 __all__ = ["collect"]
 
@@ -25,7 +25,7 @@ _TITLES: dict[Kind, str] = {
 
 
 def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
-    """Gather what a report shows.
+    """Collect what a report shows.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
             WorstRow(str(label), int(row), float(score)) for label, row, score in known.get("worst_rows", ())
         ),
         convergence=tuple(
-            Moment(int(batches), float(error), int(rows)) for batches, error, rows in known.get("history", ())
+            RelativeError(int(batches), float(error), int(rows)) for batches, error, rows in known.get("history", ())
         ),
         unreadable={str(name): int(count) for name, count in known.get("unreadable", {}).items()},
         unreadable_lines=int(known.get("unreadable_lines", 0)),
@@ -94,7 +94,7 @@ def _regression(model: OutlierRobustRegressor, targets: Any) -> Coefficients:
 
 
 def _wrapped(model: OutlierRobust, targets: Any) -> Coefficients | None:
-    """Give the coefficients of a wrapped linear model, without intervals; None if it has none."""
+    """Return the coefficients of a wrapped linear model, without intervals; None if it has none."""
     try:
         inner = model.estimator_
     except RobustreamError:

@@ -1,15 +1,34 @@
-"""All that a report shows, as plain values: drawing it needs neither the model nor the data."""
+"""All that a report shows, as plain values: drawing it needs neither the model nor the data.
+
+Batches are listed as they were judged; `files_of` groups them by the file that they came from and judges the files.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from robustream.batch import BatchRecord, Verdict
 from robustream.spaces import Array
 
-__all__ = ["VERDICTS", "Coefficients", "Components", "Kind", "Moment", "ReportData", "WorstRow", "verdict_counts"]
+__all__ = [
+    "VERDICTS",
+    "Coefficients",
+    "Components",
+    "FileRecord",
+    "FileVerdict",
+    "Kind",
+    "RelativeError",
+    "ReportData",
+    "WorstRow",
+    "files_of",
+    "missing_cells",
+    "split_label",
+    "verdict_counts",
+]
 
 Kind = Literal["pca", "regression", "other"]
 
@@ -46,8 +65,8 @@ class WorstRow(NamedTuple):
     score: float
 
 
-class Moment(NamedTuple):
-    """How good the estimate was after some batches: its relative error, or its distance to the final one."""
+class RelativeError(NamedTuple):
+    """The relative error of the estimate after some batches and rows."""
 
     batches: int
     error: float
@@ -67,7 +86,7 @@ class ReportData(NamedTuple):
     components: Components | None = None
     coefficients: Coefficients | None = None
     worst_rows: tuple[WorstRow, ...] = ()
-    convergence: tuple[Moment, ...] = ()
+    convergence: tuple[RelativeError, ...] = ()
     missing: Mapping[str, int] = {}  # cells by column
     unreadable: Mapping[str, int] = {}  # cells by column that hold no number
     unreadable_lines: int = 0  # lines with too few or too many fields
@@ -81,3 +100,93 @@ def verdict_counts(data: ReportData) -> dict[Verdict, int]:
     listed = Counter(record.verdict for record in data.batches)
     unlisted = max(0, data.batches_seen - len(data.batches))
     return {verdict: listed[verdict] + (unlisted if verdict == "kept" else 0) for verdict in VERDICTS}
+
+
+def missing_cells(data: ReportData) -> list[tuple[str, int, int]]:
+    """Return each column with its numbers of missing and of unreadable cells, the worst column first."""
+    names = {**data.missing, **data.unreadable}
+    found = [(name, data.missing.get(name, 0), data.unreadable.get(name, 0)) for name in names]
+    return sorted((entry for entry in found if entry[1] + entry[2]), key=lambda entry: -entry[1] - entry[2])
+
+
+FileVerdict = Literal["failed", "rejected", "partly", "late", "kept"]
+
+_WORST_FIRST: tuple[FileVerdict, ...] = ("failed", "rejected", "partly", "late", "kept")
+
+# What follows the last '#' of a label is a place in the file only if it looks like one: file names may hold '#' too.
+_PLACE = re.compile(r"(?:[a-z ]+ )?\d+(?:-| of )\d+")
+
+
+class FileRecord(NamedTuple):
+    """One file: `partly` means that fewer than half of its batches are bad."""
+
+    path: str
+    verdict: FileVerdict
+    batches: int
+    kept: int
+    rows: int
+    distance: float
+    reason: str
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Split a batch's label into the file and the place in it; the place is empty if none is named.
+
+    >>> split_label("data/part-03.parquet#0-9999")
+    ('data/part-03.parquet', '0-9999')
+    >>> split_label("data/broken.csv#2 of 7")
+    ('data/broken.csv', '2 of 7')
+    >>> split_label("data/issue#12.csv")
+    ('data/issue#12.csv', '')
+    """
+    path, mark, place = label.rpartition("#")
+    return (path, place) if mark and path and _PLACE.fullmatch(place) else (label, "")
+
+
+def files_of(batches: Iterable[BatchRecord]) -> list[FileRecord]:
+    """Group batches by file, the worst files first; empty if no label names a file and a place in it."""
+    groups: dict[str, list[BatchRecord]] = {}
+    placed = False
+    for record in batches:
+        path, place = split_label(record.label)
+        placed = placed or bool(place)
+        groups.setdefault(path, []).append(record)
+    if not placed:
+        return []
+    return sorted((_judge(path, group) for path, group in groups.items()), key=_badness)
+
+
+def _judge(path: str, group: list[BatchRecord]) -> FileRecord:
+    failed = [record for record in group if record.verdict == "failed"]
+    rejected = [record for record in group if record.verdict == "rejected"]
+    bad, judged = len(failed) + len(rejected), sum(record.verdict != "late" for record in group)
+    verdict: FileVerdict
+    if judged == 0:
+        verdict = "late"
+    elif bad == 0:
+        verdict = "kept"
+    elif 2 * bad < judged:
+        verdict = "partly"
+    else:
+        verdict = "failed" if len(failed) > len(rejected) else "rejected"
+    blamed = failed if verdict == "failed" else (rejected or failed)
+    worst = max(blamed, key=_known_distance, default=None)
+    distances = [record.distance for record in group if not math.isnan(record.distance)]
+    return FileRecord(
+        path,
+        verdict,
+        len(group),
+        sum(record.verdict == "kept" for record in group),
+        sum(record.rows for record in group),
+        max(distances, default=math.nan),
+        "" if worst is None else worst.reason,
+    )
+
+
+def _known_distance(record: BatchRecord | FileRecord) -> float:
+    """Return the distance, with an unknown one below all others, so that max() passes over it."""
+    return -math.inf if math.isnan(record.distance) else record.distance
+
+
+def _badness(file: FileRecord) -> tuple[int, float, str]:
+    return _WORST_FIRST.index(file.verdict), -_known_distance(file), file.path

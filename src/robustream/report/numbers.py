@@ -10,7 +10,7 @@ UNKNOWN = "-"
 
 
 def show_count(count: int) -> str:
-    """Write a whole number with separators.
+    """Return a whole number with separators.
 
     >>> show_count(1234567)
     '1,234,567'
@@ -19,7 +19,7 @@ def show_count(count: int) -> str:
 
 
 def show_number(value: float) -> str:
-    """Write a number with four significant digits; a dash if it is unknown.
+    """Return a number with four significant digits; a dash if it is unknown.
 
     >>> show_number(0.000123456), show_number(12345.678), show_number(float("nan"))
     ('0.0001235', '12,350', '-')
@@ -35,7 +35,7 @@ def show_number(value: float) -> str:
 
 
 def show_share(share: float) -> str:
-    """Write a share as a percentage.
+    """Return a share as a percentage.
 
     >>> show_share(0.1234), show_share(0.0004)
     ('12.3%', '0.04%')
@@ -46,7 +46,7 @@ def show_share(share: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Write a time.
+    """Return a time in the unit that suits it.
 
     >>> show_seconds(0.0042), show_seconds(0.8), show_seconds(75), show_seconds(7260)
     ('4.2 ms', '800 ms', '1 min 15 s', '2 h 1 min')

@@ -1,8 +1,9 @@
-"""The same facts for the terminal."""
+"""The report as tables for the terminal."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from rich import box
@@ -10,21 +11,29 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from robustream.report.data import VERDICTS, Coefficients, Components, ReportData, verdict_counts
-from robustream.report.files import files_of
-from robustream.report.lacking import lacking_cells, say_unreadable_lines
+from robustream.report.charts import strongest
+from robustream.report.data import (
+    VERDICTS,
+    Coefficients,
+    Components,
+    ReportData,
+    files_of,
+    missing_cells,
+    verdict_counts,
+)
+from robustream.report.headline import say_unreadable_lines
 from robustream.report.numbers import show_count, show_number, show_share
-from robustream.report.payload import strongest
 
-__all__ = ["summary_tables"]
+__all__ = ["nodes_table", "summary_tables"]
 
 _MOST_ROWS = 16
 _MOST_COMPONENTS = 5
+_MOST_WORKERS = 30
 _STYLES = {"kept": "green", "rejected": "red", "failed": "magenta", "late": "yellow", "partly": "yellow"}
 
 
 def summary_tables(data: ReportData, most_rows: int = _MOST_ROWS) -> list[RenderableType]:
-    """Give what `rich` prints: the outcome, verdict counts, the worst files, the strongest coefficients or loadings."""
+    """Return what `rich` prints: the outcome, verdict counts, worst files, strongest coefficients or loadings."""
     tables: list[RenderableType] = [Text(data.title, style="bold"), Text(data.outcome), _verdicts(data)]
     tables.extend(table for table in (_distrusted(data, most_rows), _missing(data, most_rows)) if table is not None)
     if data.components is not None:
@@ -32,6 +41,26 @@ def summary_tables(data: ReportData, most_rows: int = _MOST_ROWS) -> list[Render
     if data.coefficients is not None:
         tables.append(_coefficients(data.coefficients, data.features, most_rows))
     return tables
+
+
+def nodes_table(model: Any) -> Table:
+    """Return a table of the workers: what they worked on, how long, and how much of it is trusted."""
+    report, batches = model.node_report_, model.batch_report_
+    workers = report.workers(batches)
+    late = [record for record in report.records if record.outcome == "late"]
+    table = Table(box=box.SIMPLE, title="Workers", title_justify="left")
+    table.add_column("worker", overflow="fold")
+    for column in ("partitions", "seconds", "trusted", "rejected", "failed"):
+        table.add_column(column, justify="right")
+    for worker in workers[:_MOST_WORKERS]:
+        numbers = (worker.partitions, f"{worker.seconds:.1f}", worker.trusted, worker.rejected, worker.failed)
+        table.add_row(Text(worker.worker), *(str(number) for number in numbers))
+    notes = [f"and {len(workers) - _MOST_WORKERS} more workers"] if len(workers) > _MOST_WORKERS else []
+    if late:
+        shown = ", ".join(record.label for record in late[:5]) + (", ..." if len(late) > 5 else "")
+        notes.append(f"{len(late)} partitions were given up as late: {shown}")
+    table.caption = Text("; ".join(notes)) if notes else None
+    return table
 
 
 def _table(title: str, names: list[str], numbers: list[str], *, caption: str | None = None) -> Table:
@@ -58,7 +87,7 @@ def _verdicts(data: ReportData) -> Table:
 
 
 def _distrusted(data: ReportData, most_rows: int) -> Table | None:
-    """Give the worst files or, where there are none, the worst batches."""
+    """Return the worst files or, where there are none, the worst batches."""
     files = files_of(data.batches)
     if files:
         title = "Files not to trust"
@@ -83,7 +112,7 @@ def _distrusted(data: ReportData, most_rows: int) -> Table | None:
 
 
 def _missing(data: ReportData, most_rows: int) -> Table | None:
-    found = lacking_cells(data)
+    found = missing_cells(data)
     lines = say_unreadable_lines(data)
     if not found and lines is None:
         return None

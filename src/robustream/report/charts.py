@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robustream.batch import BatchRecord
-from robustream.report.data import VERDICTS, Coefficients, Components, Moment, ReportData
+from robustream.report.data import VERDICTS, Coefficients, Components, RelativeError, ReportData
 from robustream.spaces import Array
 
 __all__ = ["chart_data", "strongest", "thinned"]
@@ -21,7 +21,7 @@ _COEFFICIENTS = 400
 
 
 def chart_data(data: ReportData) -> dict[str, Any]:
-    """Give the numbers of every chart."""
+    """Return the numbers of every chart."""
     return {
         "batches": _batches(data.batches),
         "scree": None if data.components is None else _scree(data.components),
@@ -50,7 +50,7 @@ def thinned(batches: Sequence[BatchRecord], marks: int = _MARKS) -> list[BatchRe
 
 
 def strongest(coefficients: Coefficients, most: int) -> list[tuple[int, int]]:
-    """Give the (output, column) of the coefficients that stand out most: by t where errors are known, else by size."""
+    """Return the (output, column) of the coefficients that stand out most: by t if errors are known, else by size."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t_value = np.abs(coefficients.coef / coefficients.stderr)
     known = np.isfinite(t_value)
@@ -95,7 +95,7 @@ def _at(table: Array, places: Iterable[tuple[int, int]]) -> list[float]:
     return [float(table[place]) for place in places]
 
 
-def _convergence(moments: Sequence[Moment]) -> dict[str, Any]:
+def _convergence(moments: Sequence[RelativeError]) -> dict[str, Any]:
     return {
         "batches": [moment.batches for moment in moments],
         "error": _numbers(moment.error for moment in moments),
@@ -108,7 +108,7 @@ def _numbers(values: Iterable[Any]) -> list[float | None]:
 
 
 def _number(value: Any) -> float | None:
-    """Give a number that JSON has, with six digits; None for what is unknown or infinite."""
+    """Return a number that JSON has, with six digits; None for what is unknown or infinite."""
     if value is None or isinstance(value, str) or not math.isfinite(value):
         return None
     return float(f"{float(value):.6g}")

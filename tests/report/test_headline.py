@@ -5,9 +5,8 @@ import math
 import pytest
 
 from robustream.batch import BatchRecord
-from robustream.report.data import ReportData
-from robustream.report.files import files_of, split_label
-from robustream.report.outcome import say_outcome
+from robustream.report.data import ReportData, files_of, split_label
+from robustream.report.headline import say_outcome
 
 
 def record(label, verdict="kept", distance=1.0, reason="", index=0):
