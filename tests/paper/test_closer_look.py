@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from robustream.paper.contents import adversarial, evenly
 from robustream.paper.methods import arrival
 from robustream.paper.results import Results
+from robustream.paper.scenarios import adversarial, evenly
 from robustream.paper.simulation import Streams, run_streams
 from robustream.paper.sizes import SIZES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robustream.paper.claims.ours import ON_THE_WAY_CLAIM, OURS_CLAIMS
+from robustream.paper.ours import ON_THE_WAY_CLAIM, OURS_CLAIMS
 from robustream.paper.results import Results
 
 USABLE, ALL = OURS_CLAIMS

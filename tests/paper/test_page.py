@@ -10,13 +10,10 @@ from typer.testing import CliRunner
 
 from robustream.paper.experiment import Context, judge
 from robustream.paper.experiments import EXPERIMENTS
-from robustream.paper.markdown import write_markdown
-from robustream.paper.page import render_page
-from robustream.paper.results import Results
+from robustream.paper.page import make_page, render_page, write_page
+from robustream.paper.results import Results, Store
 from robustream.paper.runner import run_cells
-from robustream.paper.sections import make_page
 from robustream.paper.sizes import SIZES
-from robustream.paper.store import Store
 
 CONTEXT = Context(SIZES["tiny"])
 CHOSEN = [EXPERIMENTS[name] for name in ("figure-1d", "theory")]
@@ -55,7 +52,8 @@ def test_the_page_needs_nothing_else(page):
 
 
 def test_markdown_has_its_pictures_beside_it(page, tmp_path):
-    text = write_markdown(page, tmp_path).read_text(encoding="utf-8")
+    write_page(page, tmp_path)
+    text = (tmp_path / "index.md").read_text(encoding="utf-8")
     pictures = re.findall(r"\]\((figures/[^)]*)\)", text)
     assert len(pictures) == sum(len(experiment.pictures) for experiment in CHOSEN)
     for picture in pictures:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from robustream.paper.contents import evenly
-from robustream.paper.faults import FAULTS, Faulty, run_table_1
+from robustream.paper.lemmas import Lemma, median_constant, run_lemma_1, run_lemma_4, run_single, run_theorem_3
+from robustream.paper.rates import Rate, run_filter, run_rates
 from robustream.paper.results import Results
+from robustream.paper.scenarios import evenly
 from robustream.paper.simulation import Streams, run_streams
 from robustream.paper.sizes import SIZES
+from robustream.paper.speed import Speed, run_speed
+from robustream.paper.table_1 import FAULTS, Faulty, run_table_1
 from robustream.paper.table_2_scale import PAPER_ROWS, SCALE_METHODS, Scale, run_scale
-from robustream.paper.theory_lemmas import Lemma, median_constant, run_lemma_1, run_lemma_4, run_single, run_theorem_3
-from robustream.paper.theory_rates import Rate, run_filter, run_rates
-from robustream.paper.timing import Speed, run_speed
 
 SIZE = SIZES["tiny"]
 

@@ -10,10 +10,9 @@ import sys
 
 from robustream.paper.experiment import Context
 from robustream.paper.experiments import EXPERIMENTS
-from robustream.paper.results import Results
-from robustream.paper.sections import make_page
+from robustream.paper.page import make_page
+from robustream.paper.results import Results, Store
 from robustream.paper.sizes import SIZES
-from robustream.paper.store import Store
 
 CONTEXT = Context(SIZES["quick"])
 # Started as a process of its own, with its workers.

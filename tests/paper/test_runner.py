@@ -9,12 +9,11 @@ import sys
 import pytest
 
 from robustream.errors import InvalidInputError
-from robustream.paper.cells import Cell
 from robustream.paper.experiment import Context
 from robustream.paper.experiments import EXPERIMENTS, choose
+from robustream.paper.results import Cell, Store
 from robustream.paper.runner import missing_cells, run_cells
 from robustream.paper.sizes import SIZES
-from robustream.paper.store import Store
 
 # Runs the cells of a figure and kills itself, as the power going off would, after some of them.
 KILLED = """
@@ -24,7 +23,7 @@ from robustream.paper.experiment import Context
 from robustream.paper.experiments import EXPERIMENTS
 from robustream.paper.runner import run_cells
 from robustream.paper.sizes import SIZES
-from robustream.paper.store import Store
+from robustream.paper.results import Store
 
 done = []
 def advance(cell):

@@ -7,10 +7,9 @@ import pytest
 
 import robustream as rs
 from robustream.learners import Refined, Trimmed
-from robustream.paper.contents import CLEAN, Content, adversarial, evenly, unevenly
-from robustream.paper.estimates import Shared
 from robustream.paper.methods import Gathering, arrange
-from robustream.paper.problems import PROBLEMS
+from robustream.paper.problems import PROBLEMS, Shared
+from robustream.paper.scenarios import CLEAN, Content, adversarial, evenly, unevenly
 from robustream.paper.simulation import simulation_cells
 from robustream.paper.sizes import SIZES
 

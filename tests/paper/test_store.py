@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robustream.paper.cells import Cell
-from robustream.paper.results import Results, slope
-from robustream.paper.store import DamagedResultError, Store
+from robustream.paper.results import Cell, DamagedResultError, Results, Store, slope
 
 
 def cell(name, group="group"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robustream.paper.sizes import SIZES
-from robustream.paper.table_2_tags import tag_cells
+from robustream.paper.table_2 import tag_cells
 from robustream.paper.tags import Images, cifar_folder, cut_images, held_out, load_clip_art, score_tags
 
 

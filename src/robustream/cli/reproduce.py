@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from robustream.paper.cells import Cell
     from robustream.paper.experiment import Context, Experiment
-    from robustream.paper.remaining import Remaining
-    from robustream.paper.sections import Page
-    from robustream.paper.store import Store
+    from robustream.paper.page import Page
+    from robustream.paper.results import Cell, Store
+    from robustream.paper.runner import Remaining
 
 __all__ = ["reproduce"]
 
@@ -51,8 +50,8 @@ def reproduce(
     from robustream.errors import InvalidInputError
     from robustream.paper.experiment import Context
     from robustream.paper.experiments import EXPERIMENTS, choose
+    from robustream.paper.results import Store
     from robustream.paper.sizes import SIZES
-    from robustream.paper.store import Store
 
     chosen = "quick" if quick else size
     if chosen not in SIZES:
@@ -82,8 +81,7 @@ def _is_stored(experiment: Experiment, context: Context, store: Store) -> bool:
 
 
 def _run(experiments: Sequence[Experiment], context: Context, store: Store, jobs: int, console: Console) -> None:
-    from robustream.paper.remaining import Remaining, in_words
-    from robustream.paper.runner import missing_cells, run_cells
+    from robustream.paper.runner import Remaining, in_words, missing_cells, run_cells
 
     cells = [cell for experiment in experiments for cell in experiment.cells(context)]
     left = missing_cells(cells, store)
@@ -102,7 +100,7 @@ def _advance(progress: Progress, task: TaskID, remaining: Remaining, console: Co
     """Move the bar; where there is no terminal, say every minute how much is done and how long the rest will take."""
     from time import monotonic
 
-    from robustream.paper.remaining import in_words
+    from robustream.paper.runner import in_words
 
     started = said = monotonic()
 
@@ -124,16 +122,13 @@ def _advance(progress: Progress, task: TaskID, remaining: Remaining, console: Co
 
 
 def _draw(experiments: Sequence[Experiment], context: Context, store: Store, out: Path, console: Console) -> Page:
-    from robustream.paper.markdown import write_markdown
-    from robustream.paper.page import write_page
-    from robustream.paper.sections import make_page
+    from robustream.paper.page import make_page, write_page
 
     out.mkdir(parents=True, exist_ok=True)
     with _progress(console) as progress:
         task = progress.add_task("Drawing", total=len(experiments))
         page = make_page(experiments, context, store, lambda name: progress.advance(task))
     write_page(page, out)
-    write_markdown(page, out)
     return page
 
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from robustream.paper.cells import Cell
-from robustream.paper.results import Results
+from robustream.paper.results import Cell, Results
 from robustream.paper.sizes import Size
 
-__all__ = ["OURS_LINE", "Claim", "Context", "Experiment", "Finding", "Picture", "Table", "Verdict"]
+__all__ = ["OURS_LINE", "Cell", "Claim", "Context", "Experiment", "Finding", "Picture", "Table", "Verdict", "verdict"]
 
 # What stands in the place of a line of the paper where a claim is ours.
 OURS_LINE = "(ours)"
@@ -90,3 +89,14 @@ def judge(claim: Claim, results: Results) -> Finding:
     finding = claim.judge(results) if results else NOTHING
     # A number of rows that are not there is NaN, which is neither within a limit nor beyond it.
     return NOTHING if re.search(r"\bnan\b", finding.text) else finding
+
+
+def verdict(good: int, total: int) -> Verdict:
+    """Turn a count of settings in which a claim holds into a verdict.
+
+    >>> verdict(3, 3), verdict(1, 3), verdict(0, 3)
+    ('holds', 'holds in part', 'does not hold')
+    """
+    if total == 0:
+        return "cannot be checked"
+    return "holds" if good == total else "holds in part" if good else "does not hold"

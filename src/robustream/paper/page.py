@@ -1,126 +1,157 @@
-"""The page: one HTML file that needs nothing else."""
+"""The page: for each experiment its pictures, tables and findings, made from the store, as HTML and as Markdown."""
 
 from __future__ import annotations
 
+import base64
+from collections import Counter
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
-from robustream.paper.drawing.style import as_data_address
-from robustream.paper.experiment import Table
-from robustream.paper.sections import Page, Section, environment_words
-from robustream.report.markup import Markup, element, join
+from robustream.paper.drawing import as_png
+from robustream.paper.experiment import Claim, Context, Experiment, Finding, Table, Verdict, judge
+from robustream.paper.results import Results, Store
 
-__all__ = ["render_page", "write_page"]
+__all__ = ["Page", "Section", "environment_words", "make_page", "render_markdown", "render_page", "write_page"]
 
 _MARKS = {"holds": "✓", "holds in part": "◐", "does not hold": "✗", "cannot be checked": "?"}
 
 
-def write_page(page: Page, folder: Path) -> Path:
-    """Write `index.html`."""
-    target = folder / "index.html"
-    target.write_text(render_page(page), encoding="utf-8")
-    return target
+class Drawn(NamedTuple):
+    """A picture as PNG."""
+
+    name: str
+    caption: str
+    png: bytes
+
+    @property
+    def address(self) -> str:
+        """The picture as an address that holds it."""
+        return "data:image/png;base64," + base64.b64encode(self.png).decode()
+
+
+class Section(NamedTuple):
+    """One experiment as it is shown."""
+
+    experiment: Experiment
+    command: str
+    pictures: Sequence[Drawn]
+    tables: Sequence[Table]
+    findings: Sequence[tuple[Claim, Finding]]
+    complete: bool
+
+
+class Page(NamedTuple):
+    """All that a page shows."""
+
+    context: Context
+    sections: Sequence[Section]
+    environments: Sequence[dict[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        return "Outlier Robust Online Learning, reproduced"
+
+    @property
+    def size_words(self) -> str:
+        """The size in words."""
+        size = self.context.size
+        return (
+            f"{size.name} size, seed {self.context.seed}: {size.total_rows:,} rows of {size.columns} columns in "
+            f"{size.batches} batches, {size.repetitions} repetition{'s' if size.repetitions > 1 else ''}"
+        )
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How many claims of the paper got which verdict; ours are not counted."""
+        return Counter(
+            finding.verdict for section in self.sections for claim, finding in section.findings if not claim.is_ours
+        )
+
+
+def environment_words(environment: dict[str, Any]) -> str:
+    """Return in one line where cells were worked out.
+
+    >>> environment_words({"cpu": "some", "cores": 2, "packages": {"numpy": "2.4", "numba": None}})
+    'cpu: some; cores: 2; packages: numpy 2.4'
+    """
+    words = {name: value for name, value in environment.items() if name not in ("packages", "blas")}
+    if "packages" in environment:
+        packages = environment["packages"].items()
+        words["packages"] = ", ".join(f"{name} {version}" for name, version in packages if version)
+    if "blas" in environment:
+        libraries = {f"{library['internal_api']} {library['version']}" for library in environment["blas"]}
+        words["linear algebra"] = ", ".join(sorted(libraries))
+    return "; ".join(f"{name}: {value}" for name, value in words.items())
+
+
+def make_page(
+    experiments: Sequence[Experiment],
+    context: Context,
+    store: Store,
+    advance: Callable[[str], None] = lambda name: None,
+) -> Page:
+    """Draw and judge what is in the store; `advance` is called after each experiment."""
+    sections, cells = [], []
+    for experiment in experiments:
+        own = list(experiment.cells(context))
+        cells.extend(own)
+        results = Results(store.read(own))
+        complete = all(store.has(cell) for cell in own)
+        pictures = [
+            Drawn(picture.name, picture.caption, as_png(picture.draw(results)))
+            for picture in experiment.pictures
+            if results
+        ]
+        tables = experiment.tables(results) if results else ()
+        findings = [(claim, judge(claim, results if complete else Results([]))) for claim in experiment.claims]
+        without_data = list(experiment.cells(context._replace(data=None)))
+        data = " --data FOLDER" if len(own) > len(without_data) else ""
+        command = f"{experiment.command}{data}{_options(context)}"
+        sections.append(Section(experiment, command, pictures, tables, findings, complete))
+        advance(experiment.name)
+    return Page(context, sections, store.environments(cells))
+
+
+def _options(context: Context) -> str:
+    size = {"full": "", "quick": " --quick"}.get(context.size.name, f" --size {context.size.name}")
+    return f"{size}{f' --seed {context.seed}' if context.seed else ''}"
+
+
+def write_page(page: Page, folder: Path) -> None:
+    """Write `index.html`, which needs nothing else, and `index.md` with its pictures in `figures/` beside it."""
+    pictures = folder / "figures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for section in page.sections:
+        for picture in section.pictures:
+            (pictures / f"{picture.name}.png").write_bytes(picture.png)
+    (folder / "index.html").write_text(render_page(page), encoding="utf-8")
+    (folder / "index.md").write_text(render_markdown(page, "figures"), encoding="utf-8")
 
 
 def render_page(page: Page) -> str:
-    """Give the page as text."""
+    """Return the page as HTML."""
     style = (files("robustream.paper") / "page.css").read_text(encoding="utf-8")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", page.title),
-        element("style", Markup(style)),
+    return _render("page.html.j2", page, style=style, marks=_MARKS)
+
+
+def render_markdown(page: Page, pictures: str) -> str:
+    """Return the page as Markdown; `pictures` is the folder of the pictures as seen from it."""
+    return _render("page.md.j2", page, pictures=pictures, names=get_args(Verdict))
+
+
+def _render(template: str, page: Page, **more: Any) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("robustream.paper", "."),
+        autoescape=template.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    body = element(
-        "body",
-        element("header", element("h1", page.title), element("p", page.size_words), _summary(page)),
-        element("main", *(_section(section) for section in page.sections), _environments(page)),
-    )
-    return "<!doctype html>\n" + element("html", head, body, lang="en")
-
-
-def _summary(page: Page) -> Markup:
-    counts = ", ".join(f"{_MARKS[verdict]} {verdict}: {page.verdicts[verdict]}" for verdict in _MARKS)
-    links = [
-        element("li", element("a", section.experiment.title, href=f"#{section.experiment.name}"), " ", _marks(section))
-        for section in page.sections
-    ]
-    return join(
-        element("p", "Feng, Xu and Mannor, “Outlier Robust Online Learning”. Claims of the paper: ", counts, "."),
-        element("nav", element("ul", *links)),
-    )
-
-
-def _marks(section: Section) -> Markup:
-    """Show the verdicts on the paper's claims, then those on ours, as marks with their claims as hints."""
-    marks: dict[bool, list[Markup]] = {True: [], False: []}
-    for claim, finding in section.findings:
-        hint = f"{claim.says} {finding.verdict}"
-        marks[claim.is_ours].append(
-            element("span", _MARKS[finding.verdict], class_=_class(finding.verdict), title=hint)
-        )
-    ours = join(" · ours: ", *marks[True]) if marks[True] else ""
-    return join(*marks[False], ours)
-
-
-def _class(verdict: str) -> str:
-    return "verdict " + verdict.replace(" ", "-")
-
-
-def _section(section: Section) -> Markup:
-    experiment = section.experiment
-    incomplete = None
-    if not section.complete:
-        incomplete = element(
-            "p", "Not all of it has been run: pictures and tables show what there is.", class_="warning"
-        )
-    return element(
-        "section",
-        element("h2", experiment.title),
-        element("p", element("code", section.command), class_="command"),
-        incomplete,
-        element("p", element("strong", f"The paper ({experiment.line}): "), experiment.says),
-        _findings(section),
-        *(
-            element(
-                "figure",
-                element("img", src=as_data_address(picture.png), alt=picture.caption),
-                element("figcaption", picture.caption),
-            )
-            for picture in section.pictures
-        ),
-        *(_table(table) for table in section.tables),
-        element("p", element("strong", "Set-up: "), experiment.setup),
-        element("p", element("strong", "Remark: "), experiment.remark),
-        id=experiment.name,
-    )
-
-
-def _findings(section: Section) -> Markup:
-    rows = [
-        element(
-            "tr",
-            element("td", claim.line),
-            element("td", claim.says),
-            element("td", finding.text),
-            element("td", f"{_MARKS[finding.verdict]} {finding.verdict}", class_=_class(finding.verdict)),
-        )
-        for claim, finding in section.findings
-    ]
-    head = element("tr", *(element("th", name) for name in ("line", "claim", "our finding", "verdict")))
-    return element(
-        "div", element("table", element("thead", head), element("tbody", *rows), class_="claims"), class_="wide"
-    )
-
-
-def _table(table: Table) -> Markup:
-    head = element("tr", *(element("th", name) for name in table.head))
-    rows = [element("tr", *(element("td", cell) for cell in row)) for row in table.rows]
-    caption = element("caption", table.caption)
-    return element("div", element("table", caption, element("thead", head), element("tbody", *rows)), class_="wide")
-
-
-def _environments(page: Page) -> Markup:
-    lines = [element("li", environment_words(environment)) for environment in page.environments]
-    return element("section", element("h2", "Where it was run"), element("ul", *lines, class_="environment"))
+    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    return environment.get_template(template).render(page=page, words=environment_words, **more)

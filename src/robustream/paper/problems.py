@@ -1,8 +1,9 @@
-"""The paper's two problems: how a batch with given bad rows is made, and how far an answer is from the truth."""
+"""The paper's two problems: how a batch is made and estimated, and how far an answer is from the truth."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.batch import Batch
+from robustream.batch import Batch, Estimate
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Recipe, Refined
-from robustream.paper.contents import CLEAN, Content
+from robustream.paper.scenarios import CLEAN, Content
 from robustream.paper.sizes import Size
+from robustream.runs.workers import estimate_batch
 from robustream.sources import (
     CorruptedBatches,
     KnownOutliers,
@@ -25,7 +27,7 @@ from robustream.sources import (
 )
 from robustream.spaces import Array, LinearModels, PrincipalModels
 
-__all__ = ["PROBLEMS", "Moments", "PrincipalComponents", "Problem", "Regression"]
+__all__ = ["Moments", "PrincipalComponents", "Problem", "Regression", "Shared", "Split"]
 
 Mask = NDArray[np.bool_]
 
@@ -37,7 +39,7 @@ class Moments(NamedTuple):
     rows: int
 
     def __add__(self, other: Any) -> Moments:
-        """Give the moments of both sets of rows together."""
+        """Return the moments of both sets of rows together."""
         return Moments(self.products + other.products, self.rows + other.rows)
 
 
@@ -54,7 +56,7 @@ class Problem(ABC):
         self._sources: dict[Content, KnownOutliers] = {}
 
     def source(self, content: Content) -> KnownOutliers:
-        """Give the source all of whose batches have this content."""
+        """Return the source all of whose batches have this content."""
         if content not in self._sources:
             self._sources[content] = self._make_source(content)
         return self._sources[content]
@@ -71,7 +73,7 @@ class Problem(ABC):
         return batch_at(source, index), source.outlier_rows(index)
 
     def canonical(self, content: Content) -> Content:
-        """Give one name to contents that are the same rows."""
+        """Return one name to contents that are the same rows."""
         if content.level == 0:
             return CLEAN
         return content._replace(kind="paper") if content.kind == self.paper_kind else content
@@ -83,19 +85,19 @@ class Problem(ABC):
 
     @abstractmethod
     def _simulated(self, level: float) -> Any:
-        """Give the source with that share of the paper's outliers in every batch."""
+        """Return the source with that share of the paper's outliers in every batch."""
 
     @abstractmethod
     def learner(self, recipe: Recipe) -> Learner:
-        """Give the learner: the paper's problem has no intercept; the default learner is left at its defaults."""
+        """Return the learner: the paper's problem has no intercept; the default learner is left at its defaults."""
 
     @abstractmethod
     def plain(self, moments: Moments) -> Array:
-        """Give the plain method's answer from the moments of all rows it is given."""
+        """Return the plain method's answer from the moments of all rows it is given."""
 
     @abstractmethod
     def error(self, answer: Array) -> float:
-        """Give the relative distance of an answer from the truth."""
+        """Return the relative distance of an answer from the truth."""
 
     @abstractmethod
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
@@ -115,19 +117,19 @@ class PrincipalComponents(Problem):
         )
 
     def learner(self, recipe: Recipe) -> Learner:
-        """Give the learner of principal components."""
+        """Return the learner of principal components."""
         return recipe.pca(PrincipalProblem(self.size.components))
 
     def plain(self, moments: Moments) -> Array:
-        """Give the leading eigenvectors."""
+        """Return the leading eigenvectors."""
         return np.asarray(linalg.eigh(moments.products)[1][:, : -self.size.components - 1 : -1])
 
     def error(self, answer: Array) -> float:
-        """Give the distance of the projectors."""
+        """Return the distance of the projectors."""
         return subspace_error(answer, self._truth)
 
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
-        """Give the basis."""
+        """Return the basis."""
         basis = value[PrincipalModels(self.size.columns, self.size.components).primary]
         assert basis is not None
         return basis
@@ -150,20 +152,20 @@ class Regression(Problem):
         )
 
     def learner(self, recipe: Recipe) -> Learner:
-        """Give the learner of a linear regression."""
+        """Return the learner of a linear regression."""
         return recipe.regression(LinearProblem(fit_intercept=isinstance(recipe, Refined)))
 
     def plain(self, moments: Moments) -> Array:
-        """Give least squares."""
+        """Return least squares."""
         columns = self.size.columns
         return np.asarray(np.linalg.solve(moments.products[:columns, :columns], moments.products[:columns, columns]))
 
     def error(self, answer: Array) -> float:
-        """Give the distance of the coefficients."""
+        """Return the distance of the coefficients."""
         return coefficient_error(answer, self._truth)
 
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
-        """Give the coefficients, from pooled moments where the aggregator averages them."""
+        """Return the coefficients, from pooled moments where the aggregator averages them."""
         return LinearModels(self.size.columns, 1).solution(value, 0, averaged).coef
 
     @cached_property
@@ -172,3 +174,89 @@ class Regression(Problem):
 
 
 PROBLEMS: dict[str, type[Problem]] = {problem.name: problem for problem in (PrincipalComponents, Regression)}
+
+
+# Where the estimator that `robustream` gives to users starts its generators, so that "ours" here is what users get.
+ESTIMATOR_SEED = 0
+
+
+class Split(NamedTuple):
+    """The moments of the clean and of the bad rows of a batch."""
+
+    clean: Moments
+    bad: Moments
+
+
+class Shared:
+    """The batches of one repetition, and what was made of them so far."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._estimates: dict[tuple[int, Content, Recipe], Estimate] = {}
+        self._splits: dict[tuple[int, Content], Split] = {}
+        self._learners: dict[Recipe, Learner] = {}
+
+    def learner(self, recipe: Recipe) -> Learner:
+        """Return the learner of a recipe."""
+        if recipe not in self._learners:
+            self._learners[recipe] = self.problem.learner(recipe)
+        return self._learners[recipe]
+
+    def prepare(self, contents: Sequence[Content], recipes: Iterable[Recipe]) -> None:
+        """Work out what is missing, each batch being made once for all recipes."""
+        wanted = tuple(recipes)
+        for index, content in enumerate(contents):
+            rows = self.problem.canonical(content)
+            if not self._is_ready(index, rows, wanted):
+                self._prepare(index, rows, wanted)
+
+    def estimates(self, contents: Sequence[Content], recipe: Recipe) -> list[Estimate]:
+        """Return the estimates of a stream's batches."""
+        self.prepare(contents, [recipe])
+        canonical = self.problem.canonical
+        return [self._estimates[index, canonical(content), recipe] for index, content in enumerate(contents)]
+
+    def splits(self, contents: Sequence[Content]) -> list[Split]:
+        """Return the moments of a stream's batches."""
+        self.prepare(contents, [])
+        return [self._splits[index, self.problem.canonical(content)] for index, content in enumerate(contents)]
+
+    def everything(
+        self, contents: Sequence[Content], recipes: Iterable[Recipe], for_batches: Iterable[Recipe]
+    ) -> dict[Recipe, Array]:
+        """Return the answers of learners that see all rows of a stream at once.
+
+        The estimates of each batch are made on the way, since its rows are at hand.
+        """
+        wanted = tuple(for_batches)
+        batches = [
+            self._prepare(index, self.problem.canonical(content), wanted) for index, content in enumerate(contents)
+        ]
+        targets = [batch.y for batch in batches if batch.y is not None]
+        rows = np.concatenate([batch.X for batch in batches])
+        whole = Batch(0, "all rows", rows, np.concatenate(targets) if targets else None)
+        answers = {}
+        for recipe in recipes:
+            learner = self.learner(recipe)
+            point = learner.estimate(whole, np.random.default_rng(ESTIMATOR_SEED)).point
+            assert point is not None
+            space = learner.space(self.problem.size.columns, len(targets[:1]))
+            answer = space.express(space.primary, point)
+            assert answer is not None
+            answers[recipe] = answer
+        return answers
+
+    def _is_ready(self, index: int, content: Content, recipes: tuple[Recipe, ...]) -> bool:
+        known = all((index, content, recipe) in self._estimates for recipe in recipes)
+        return known and (index, content) in self._splits
+
+    def _prepare(self, index: int, content: Content, recipes: tuple[Recipe, ...]) -> Batch:
+        """Make a batch and work out what is not known of it yet."""
+        batch, bad = self.problem.batch(index, content)
+        if (index, content) not in self._splits:
+            moments = self.problem.moments
+            self._splits[index, content] = Split(moments(batch, ~bad), moments(batch, bad))
+        for recipe in recipes:
+            if (index, content, recipe) not in self._estimates:
+                self._estimates[index, content, recipe] = estimate_batch(self.learner(recipe), ESTIMATOR_SEED, batch)
+        return batch

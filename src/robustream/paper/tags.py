@@ -75,7 +75,7 @@ def load_clip_art() -> Images:
 
 
 def cifar_folder(data: Path | None) -> Path | None:
-    """Give the folder of CIFAR-10N features if it is there; its licence does not let it come with the package."""
+    """Return the folder of CIFAR-10N features if it is there; its licence does not let it come with the package."""
     folder = None if data is None else data / "cifar10n_cnn"
     return folder if folder is not None and (folder / "data.npz").exists() else None
 

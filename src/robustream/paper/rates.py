@@ -11,16 +11,15 @@ from robustream.aggregators import OnlineMedian
 from robustream.batch import Estimate
 from robustream.kernels.median import geometric_median
 from robustream.learners import Recipe, Trimmed
-from robustream.paper.cells import Cell, Memory, Row
-from robustream.paper.contents import Content
-from robustream.paper.estimates import Shared
 from robustream.paper.methods import Gathering
-from robustream.paper.problems import PROBLEMS
+from robustream.paper.problems import PROBLEMS, Shared
+from robustream.paper.results import Cell, Memory, Row
+from robustream.paper.scenarios import Content
+from robustream.paper.simulation import CONSTANT
 from robustream.paper.sizes import SIZES, Size
-from robustream.paper.stream_work import CONSTANT
 from robustream.spaces import Array, Euclidean, Part, Parts
 
-__all__ = ["DEFAULTS", "FILTER_CONSTANTS", "SWEEPS", "rate_cells"]
+__all__ = ["DEFAULTS", "FILTER_CONSTANTS", "rate_cells"]
 
 
 class Setting(NamedTuple):
@@ -55,7 +54,7 @@ class Rate(NamedTuple):
 
 
 def rate_cells(size: Size, seed: int) -> Iterator[Cell]:
-    """Give a cell for each problem and each quantity that varies, and one for the filter."""
+    """Return a cell for each problem and each quantity that varies, and one for the filter."""
     for problem in PROBLEMS:
         for sweep in SWEEPS:
             settings = Rate(problem, sweep, size, seed)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robustream.paper.cells import Row
-from robustream.paper.claims.verdicts import verdict
-from robustream.paper.experiment import OURS_LINE, Claim, Finding
-from robustream.paper.results import Results, root_mean_square
+from robustream.paper.experiment import OURS_LINE, Claim, Finding, verdict
+from robustream.paper.results import Results, Row, root_mean_square
 
 __all__ = ["ON_THE_WAY_CLAIM", "OURS_CLAIMS"]
 
@@ -89,7 +87,7 @@ def near_oracle_on_the_way(results: Results) -> Finding:
 
 
 def _moments(results: Results) -> list[Row]:
-    """Give the different (stream, order, batches seen) for which there are rows on the way."""
+    """Return the different (stream, order, batches seen) for which there are rows on the way."""
     keys = ("scenario", "order", "seen")
     found = {
         tuple(row[key] for key in keys): {key: row[key] for key in keys}

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robustream.kernels.median import geometric_median
-from robustream.paper.cells import Cell, Memory, Row
-from robustream.paper.results import root_mean_square
+from robustream.paper.results import Cell, Memory, Row, root_mean_square
 from robustream.paper.sizes import Size
 from robustream.sources import subspace_error
 from robustream.spaces import Array
@@ -29,7 +28,7 @@ class Lemma(NamedTuple):
 
 
 def lemma_cells(size: Size, seed: int) -> Iterator[Cell]:
-    """Give a cell for each statement."""
+    """Return a cell for each statement."""
     settings = Lemma(size.lemma_trials, seed)
     works = {"lemma-1": run_lemma_1, "lemma-4": run_lemma_4, "theorem-3": run_theorem_3, "single": run_single}
     for name, work in works.items():
@@ -37,7 +36,7 @@ def lemma_cells(size: Size, seed: int) -> Iterator[Cell]:
 
 
 def median_constant(share: float) -> float:
-    """Give C_gamma of Lemma 1.
+    """Return C_gamma of Lemma 1.
 
     >>> round(median_constant(0.4), 3)
     1.342
@@ -175,7 +174,7 @@ def _in_ball(rng: np.random.Generator, count: int, dimension: int) -> Array:
 
 
 def _pulling(rng: np.random.Generator, count: int, dimension: int) -> Array:
-    """Give bad points that agree, somewhere between near and very far, along the first axis."""
+    """Return bad points that agree, somewhere between near and very far, along the first axis."""
     points = 0.01 * rng.standard_normal((count, dimension))
     points[:, 0] += 10.0 ** rng.uniform(0, 4)
     return np.asarray(points)

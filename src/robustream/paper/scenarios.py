@@ -56,7 +56,7 @@ class Scenario(NamedTuple):
 
 
 def evenly(fraction: float, batches: int) -> Scenario:
-    """Give every batch the same share of the paper's outliers."""
+    """Return every batch the same share of the paper's outliers."""
     contents = (Content(fraction) if fraction else CLEAN,) * batches
     detailed = fraction in DETAILED_FRACTIONS
     return Scenario(f"even-{fraction:g}", contents, "even", fraction, 1.0, fraction, "paper", detailed=detailed)

@@ -1,1 +1,0 @@
-"""Pictures of stored results; only these modules need matplotlib."""
