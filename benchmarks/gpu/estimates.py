@@ -12,7 +12,7 @@ from common import FLOAT, Floors, Results
 
 from robustream.aggregators import Filtered
 from robustream.batch import Estimate
-from robustream.kernels.wide import wide_on_gpu
+from robustream.kernels.device_arrays import wide_on_gpu
 from robustream.spaces import Euclidean, Part, Parts
 
 SIZES = ((100, 40_000), (100, 163_840), (1000, 20_000), (4000, 5000), (100, 819_200), (1000, 100_000))

@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robustream.kernels import _tiles, reference
+from robustream.errors import InvalidInputError
+from robustream.kernels import reference, trimmed
 from robustream.kernels.threads import limit_threads
 from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross, trimmed_inner
 
@@ -117,7 +119,7 @@ def test_more_columns_than_one_tile_holds(kind: str, trim: float) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_narrow_tiles(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # As with very many rows, where only a few pairs at a time may collect.
-    monkeypatch.setattr(_tiles, "STORE_BYTES", 1)
+    monkeypatch.setattr(trimmed, "STORE_BYTES", 1)
     X, Y = draw("normal", 5, (3000, 37), dtype), draw("heavy-tailed", 6, (3000, 21), dtype)
     assert_as_specified(X, X, 0.2, trimmed_covariance(X, 0.2))
     assert_as_specified(X, Y, 0.2, trimmed_cross(X, Y, 0.2))
@@ -125,14 +127,14 @@ def test_narrow_tiles(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("spread", [1e-9, 0.02, 1e9])
 def test_brackets_that_miss_or_hold_too_much(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_tiles, "DEVIATIONS", spread)
+    monkeypatch.setattr(trimmed, "DEVIATIONS", spread)
     for kind in KINDS:
         X = draw(kind, 7, (4000, 5), "float64")
         assert_as_specified(X, X, 0.3, trimmed_covariance(X, 0.3))
 
 
 def test_a_sample_that_misleads_altogether(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = _tiles._plan(5000, 4000).sample_rows
+    rows = trimmed._plan(5000, 4000).sample_rows
     X = draw("normal", 8, (5000, 6), "float32")
     X[rows] *= 1e6
     assert_as_specified(X, X, 0.2, trimmed_covariance(X, 0.2))
@@ -195,7 +197,7 @@ def test_signs_take_the_matrix_product(monkeypatch: pytest.MonkeyPatch) -> None:
 
     X = draw("normal", 14, (2000, 3), "float64")
     signs = np.where(draw("normal", 15, (2000, 2), "float64") > 0, 1.0, -1.0)
-    monkeypatch.setattr(_tiles, "_tiled_sums", refuse)
+    monkeypatch.setattr(trimmed, "_tiled_sums", refuse)
     trimmed_cross(X, signs, 0.5)
     trimmed_covariance(X, 0.0)
     with pytest.raises(AssertionError):
@@ -265,3 +267,54 @@ def test_processors_without_special_instructions() -> None:
     environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=300)
+
+
+GOOD = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize("trim", [-0.1, 1.0, 2, np.nan, np.inf, "0.2", None, [0.2, 0.3]])
+def test_bad_trim(trim: object) -> None:
+    for call in (
+        lambda: trimmed_inner(GOOD[:, 0], GOOD[:, 1], trim),  # type: ignore[arg-type]
+        lambda: trimmed_covariance(GOOD, trim),  # type: ignore[arg-type]
+        lambda: trimmed_cross(GOOD, GOOD, trim),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidInputError, match=r"trim must be a number in \[0, 1\)"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([[1.0, np.nan]], "X must be finite; got NaN or infinity"),
+        ([[1.0, -np.inf]], "X must be finite"),
+        (np.empty((0, 2)), r"X must have at least one row and one column; got shape \(0, 2\)"),
+        (np.empty((3, 0)), r"X must have at least one row and one column; got shape \(3, 0\)"),
+        (GOOD + 1j, "X must hold real numbers; got dtype complex128"),
+        ([["a", "b"]], "X must hold real numbers; got dtype <U1"),
+        (GOOD.astype(object), "X must hold real numbers; got dtype object"),
+        ([[1.0], [1.0, 2.0]], "X must be an array of numbers; got rows of unequal lengths"),
+        (scipy.sparse.csr_matrix(GOOD), "X must be a dense array; got the sparse csr_matrix"),
+        (GOOD[:, 0], r"X must be 2-dimensional; got shape \(3,\)"),
+        (GOOD[None], r"X must be 2-dimensional; got shape \(1, 3, 2\)"),
+        (5.0, r"X must be 2-dimensional; got shape \(\)"),
+    ],
+)
+def test_bad_matrix(bad: object, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        trimmed_covariance(bad, 0.2)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=message):
+        trimmed_cross(bad, np.ones(1), 0.2)  # type: ignore[arg-type]
+
+
+def test_bad_second_argument() -> None:
+    with pytest.raises(InvalidInputError, match=r"Y must be 1-dimensional or 2-dimensional; got shape \(1, 3, 2\)"):
+        trimmed_cross(GOOD, GOOD[None], 0.2)
+    with pytest.raises(InvalidInputError, match="X and Y must have the same number of rows; got 3 and 2"):
+        trimmed_cross(GOOD, GOOD[:2], 0.2)
+    with pytest.raises(InvalidInputError, match="x and y must have the same number of rows; got 3 and 2"):
+        trimmed_inner(GOOD[:, 0], GOOD[:2, 0], 0.2)
+    with pytest.raises(InvalidInputError, match="y must be finite"):
+        trimmed_inner(GOOD[:, 0], [1.0, np.nan, 1.0], 0.2)
+    with pytest.raises(InvalidInputError, match="x must be 1-dimensional"):
+        trimmed_inner(GOOD, GOOD, 0.2)

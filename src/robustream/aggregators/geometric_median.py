@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from robustream.aggregators.retaining import Retaining, Settled
+from robustream.kernels.device_arrays import place_wide
 from robustream.kernels.median import geometric_median
-from robustream.kernels.wide import place_wide
 from robustream.spaces import Array, Space
 
 __all__ = ["GeometricMedian"]

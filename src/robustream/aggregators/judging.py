@@ -17,7 +17,7 @@ from robustream.aggregators.cloud import Cloud
 from robustream.aggregators.core import Mask, Places, effective_count
 from robustream.aggregators.repeats import once_each
 from robustream.aggregators.spectral import WILD, Reason, sift
-from robustream.kernels.wide import place_wide
+from robustream.kernels.device_arrays import place_wide
 from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace
 from robustream.spaces.factored import leading_directions
 

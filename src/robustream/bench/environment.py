@@ -17,7 +17,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "threadpoolct
 
 
 def describe_environment(threads: int) -> dict[str, Any]:
-    """Give processor, versions, linear algebra libraries and date; nothing that names the machine or its user."""
+    """Return processor, versions, linear algebra libraries and date; nothing that names the machine or its user."""
     from robustream import __version__
 
     return {

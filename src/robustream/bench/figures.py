@@ -17,7 +17,7 @@ class Target(NamedTuple):
     aim: float | None = None
 
     def met_by(self, value: float) -> bool:
-        """Tell whether a value keeps the bound."""
+        """Return whether a value keeps the bound."""
         if self.relation == "<=":
             return value <= self.bound
         return value < self.bound if self.relation == "<" else value >= self.bound
@@ -47,7 +47,7 @@ class Figure(NamedTuple):
         return None if self.target is None or math.isnan(self.value) else self.target.met_by(self.value)
 
     def as_data(self) -> dict[str, Any]:
-        """Give the figure as plain data for JSON, which has neither NaN nor infinity."""
+        """Return the figure as plain data for JSON, which has neither NaN nor infinity."""
         return {
             "group": self.group,
             "title": self.title,

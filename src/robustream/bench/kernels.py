@@ -37,7 +37,7 @@ def measure_against_product(
 def measure_against_partition(
     rows: int, columns: int, trim: float, threads: int, repeats: int, target: Target | None = None
 ) -> Figure:
-    """Tell how many times faster `trimmed_covariance` is than `partition_covariance`."""
+    """Return how many times faster `trimmed_covariance` is than `partition_covariance`."""
     X = _normal(rows, columns)
     with same_threads(threads):
         times = compare(lambda: trimmed_covariance(X, trim), lambda: partition_covariance(X, trim), repeats)

@@ -31,7 +31,7 @@ _CALL = "from robustream.bench import memory\nprint(json.dumps(memory.{name}(*ar
 
 
 def measure_trimmed_memory(rows: int, columns: int, trim: float, threads: int, target: Target | None = None) -> Figure:
-    """Give what `trimmed_covariance` needs beyond input and output, in multiples of one column."""
+    """Return what `trimmed_covariance` needs beyond input and output, in multiples of one column."""
     extra = run_fresh(_CALL.format(name="trimmed_peak"), rows, columns, trim, threads)
     return Figure(
         "memory",
@@ -47,7 +47,7 @@ def measure_trimmed_memory(rows: int, columns: int, trim: float, threads: int, t
 def measure_stream_memory(
     model: str, batches: int, rows: int, columns: int, threads: int, target: Target | None = None
 ) -> Figure:
-    """Give what a model needs above the import and beyond one batch, over a stream."""
+    """Return what a model needs above the import and beyond one batch, over a stream."""
     # A first run leaves compiled code behind, as an earlier use of the library would have.
     run_fresh(_CALL.format(name="stream_peak"), model, 1, rows, columns, threads)
     peak = run_fresh(_CALL.format(name="stream_peak"), model, batches, rows, columns, threads)
@@ -64,7 +64,7 @@ def measure_stream_memory(
 
 
 def trimmed_peak(rows: int, columns: int, trim: float, threads: int) -> int | None:
-    """Give the bytes that `trimmed_covariance` needs beyond input and output; for a fresh process."""
+    """Return the bytes that `trimmed_covariance` needs beyond input and output; for a fresh process."""
     rng = np.random.default_rng(0)
     with same_threads(threads):
         # Code is compiled and threads are started on an input too small to leave memory behind.
@@ -77,11 +77,11 @@ def trimmed_peak(rows: int, columns: int, trim: float, threads: int) -> int | No
 
 
 def stream_peak(model: str, batches: int, rows: int, columns: int, threads: int) -> int | None:
-    """Give the peak in bytes above the import of a model that sees a stream; for a fresh process.
+    """Return the peak in bytes above the import of a model that sees a stream; for a fresh process.
 
     The library loads Numba when it is first needed; here that counts as part of the import.
     """
-    import robustream.kernels._compiled  # noqa: F401
+    import robustream.kernels._trimmed_tile  # noqa: F401
     from robustream.bench.streaming import MODELS
 
     estimator = MODELS[model]()

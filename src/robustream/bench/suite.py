@@ -35,13 +35,13 @@ class Step(NamedTuple):
     measure: Callable[[], Figure | list[Figure]]
 
     def run(self) -> list[Figure]:
-        """Give its figures."""
+        """Return its figures."""
         figures = self.measure()
         return figures if isinstance(figures, list) else [figures]
 
 
 def kernel_steps(threads: int, *, quick: bool = False) -> list[Step]:
-    """Give all measurements; quick ones use fewer repeats and shorter streams, and the same targets."""
+    """Return all measurements; quick ones use fewer repeats and shorter streams, and the same targets."""
     return [*_product_steps(threads, quick), *_memory_steps(threads, quick), *_other_steps(threads, quick)]
 
 

@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
         return statistics.median(ours / theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
     def details(self) -> dict[str, Any]:
-        """Give the raw numbers."""
+        """Return the raw numbers."""
         return {"seconds": self.ours, "peer_seconds": self.theirs}
 
 
@@ -57,7 +57,7 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int) ->
 
 @contextmanager
 def same_threads(threads: int) -> Iterator[None]:
-    """Give our kernels and NumPy's linear algebra the same number of threads."""
+    """Return our kernels and NumPy's linear algebra the same number of threads."""
     with threadpool_limits(threads), limit_threads(threads):
         yield
 

@@ -78,8 +78,8 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     """Check rows as scikit-learn does; those on a GPU stay there."""
     if not is_device_array(X):
         return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=reset, ensure_min_samples=minimum)
+    from robustream.kernels.gpu.api import all_finite
     from robustream.kernels.gpu.device import matrix
-    from robustream.kernels.gpu.entry import all_finite
 
     name, rows = type(estimator).__name__, matrix(X, "X")
     if len(rows) < minimum:
@@ -98,7 +98,7 @@ def lent_rows(rows: Any) -> Any:
     """Give rows on a GPU as an array that NumPy's functions take, others as they are."""
     if not is_device_array(rows):
         return rows
-    from robustream.kernels.gpu.lending import lend
+    from robustream.kernels.gpu.numpy_proxy import lend
 
     return lend(rows)
 
@@ -119,8 +119,8 @@ def placed(value: Any, library: str | None) -> Any:
 
 def take_device_targets(estimator: Any, X: Any, y: Any, *, reset: bool, minimum: int = 1) -> tuple[Any, Any, bool]:
     """Check rows and targets on a GPU; give them with y as rows x outputs, and whether it came as one column."""
+    from robustream.kernels.gpu.api import all_finite
     from robustream.kernels.gpu.device import as_device_array
-    from robustream.kernels.gpu.entry import all_finite
 
     rows, targets = take_rows(estimator, X, reset=reset, minimum=minimum), as_device_array(y)
     if targets.ndim not in (1, 2) or len(targets) != len(rows):

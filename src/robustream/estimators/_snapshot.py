@@ -8,7 +8,7 @@ from typing import Any
 from robustream.aggregators import Assessment
 from robustream.batch import BatchRecord
 from robustream.errors import NotEnoughRowsError
-from robustream.kernels.wide import wide_on_gpu
+from robustream.kernels.device_arrays import wide_on_gpu
 from robustream.runs.online import Plan, Stream, settle, with_pending
 from robustream.spaces import Array, Point
 

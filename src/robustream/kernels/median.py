@@ -15,17 +15,18 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from robustream.errors import InvalidInputError
-from robustream.kernels._median_cloud import (
+from robustream.kernels._median_solver import (
     EPSILON,
     Cloud,
     Floats,
     Place,
+    Solution,
     evaluate,
     row_blocks,
     row_norms,
+    solve,
     weighted_quantile,
 )
-from robustream.kernels._median_solver import Solution, solve
 from robustream.kernels.device_arrays import is_device_array
 
 __all__ = ["MedianInfo", "geometric_median"]
@@ -117,9 +118,9 @@ def geometric_median(
     S. Minsker, Geometric median and robust estimation in Banach spaces, Bernoulli 21 (2015).
     """
     if is_device_array(points):
-        from robustream.kernels.gpu import entry
+        from robustream.kernels.gpu import api
 
-        found_there = entry.geometric_median(points, weights, tolerance=tolerance, max_passes=max_passes)
+        found_there = api.geometric_median(points, weights, tolerance=tolerance, max_passes=max_passes)
         return cast("tuple[Points, MedianInfo]", found_there) if return_info else cast(Points, found_there[0])
     array, multiplicities, peaks = _checked(points, weights, tolerance, max_passes)
     heaviest = float(multiplicities.max())

@@ -32,8 +32,7 @@ class OnDevice(Learner):
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
         # Imported here: whoever stays on the host must not need CuPy.
-        from robustream.kernels.gpu.lending import lend, work_stream
-        from robustream.kernels.gpu.rows import on_host
+        from robustream.kernels.gpu.numpy_proxy import lend, on_host, work_stream
 
         with work_stream(is_device_array(batch.X)):
             lent = batch._replace(X=lend(batch.X), y=None if batch.y is None else lend(batch.y))

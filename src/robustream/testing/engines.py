@@ -219,7 +219,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _ends(pid: int) -> bool:
-    """Tell whether a process has ended; one that was killed closes its connections a moment before it is gone."""
+    """Return whether a process has ended; one that was killed closes its connections a moment before it is gone."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -231,7 +231,7 @@ def _ends(pid: int) -> bool:
 
 
 def _runs(pid: int) -> bool:
-    """Tell whether a process is there and no zombie."""
+    """Return whether a process is there and no zombie."""
     return _state(pid) not in (None, "Z", "X")
 
 
@@ -243,7 +243,7 @@ def _state(pid: int) -> str | None:
 
 
 def _descendants() -> set[tuple[int, str]]:
-    """Give the processes below this one; Python's own tracker of shared resources stays until the end, by design."""
+    """Return the processes below this one; Python's own tracker of shared resources stays until the end, by design."""
     parents: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -267,7 +267,7 @@ def _command(pid: int) -> str:
 
 
 def _listening() -> set[str]:
-    """Give the sockets of this process that listen."""
+    """Return the sockets of this process that listen."""
     own = set()
     for link in Path("/proc/self/fd").glob("*"):
         try:

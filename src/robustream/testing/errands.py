@@ -28,12 +28,12 @@ __all__ = [
 
 
 def echo(task: str) -> bytes:
-    """Give the task back."""
+    """Return the task back."""
     return task.encode()
 
 
 def repeat(size: int) -> bytes:
-    """Give that many bytes in a pattern."""
+    """Return that many bytes in a pattern."""
     return (bytes(range(251)) * (size // 251 + 1))[:size]
 
 
@@ -46,12 +46,12 @@ def sign(folder: Path) -> list[int]:
 
 
 def signatures(folder: Path) -> list[int]:
-    """Give the processes that were here."""
+    """Return the processes that were here."""
     return [int(line) for line in (folder / "pids").read_text().split()]
 
 
 def pipe(folder: Path, name: str) -> Path:
-    """Give a named pipe, made by whoever needs it first."""
+    """Return a named pipe, made by whoever needs it first."""
     path = folder / name
     with contextlib.suppress(FileExistsError):
         os.mkfifo(path)
@@ -126,7 +126,7 @@ def die_if_three(folder: Path, number: int) -> bytes:
 
 
 def block_or_echo(folder: Path, task: tuple[str, int]) -> bytes:
-    """Give the number back, or say that the work has begun (`block`) and never end."""
+    """Return the number back, or say that the work has begun (`block`) and never end."""
     kind, place = task
     if kind == "echo":
         return str(place).encode()

@@ -16,7 +16,7 @@ __all__ = ["file_examples"]
 
 
 def file_examples() -> list[Source]:
-    """Give a source for each format, one for a folder of several, and one that joins small files."""
+    """Return a source for each format, one for a folder of several, and one that joins small files."""
     folder = _folder()
     examples: list[Source] = [Tables(path, target="f2").in_batches(9) for path in sorted(folder.iterdir())]
     examples.append(Tables(folder, target=["f1", "f2"], missing="error").in_batches(20))

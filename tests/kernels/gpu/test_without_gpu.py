@@ -10,10 +10,9 @@ import pytest
 
 import robustream as rs
 from robustream.errors import DeviceError, InvalidInputError
-from robustream.kernels.device_arrays import is_device_array
-from robustream.kernels.gpu.digits import digit_places
-from robustream.kernels.gpu.plan import SIDE, THREADS, _tiles, plan_of
-from robustream.kernels.wide import place_wide, wide_on_gpu
+from robustream.kernels.device_arrays import is_device_array, place_wide, wide_on_gpu
+from robustream.kernels.gpu.selection import digit_places
+from robustream.kernels.gpu.trimmed_pairs import SIDE, THREADS, _tiles, plan_of
 from robustream.persistence.models import model_from_tree
 from robustream.storage import container
 

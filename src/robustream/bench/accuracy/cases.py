@@ -85,7 +85,7 @@ class Case(NamedTuple):
         return 1.0 + self.rows * self.batches * self.columns / 1_000_000
 
     def generate(self, seed: int) -> Sample:
-        """Give the batches, the masks of their clean rows and the truth for a seed."""
+        """Return the batches, the masks of their clean rows and the truth for a seed."""
         return (make_regression if self.problem == "regression" else make_pca)(self, seed)
 
 
@@ -121,12 +121,12 @@ BAD_BATCHES = (
 
 
 def all_cases(problem: Problem) -> list[Case]:
-    """Give every case of a problem, by group."""
+    """Return every case of a problem, by group."""
     return [*_rows(problem), *_cells_and_tails(problem), *_bad_batches(problem), *_small(problem), *_clean(problem)]
 
 
 def choose_cases(problem: str = "all", pattern: str = "", *, quick: bool = False) -> list[Case]:
-    """Give the cases of a problem whose name, group or a tag has the pattern in it; quick: about a third.
+    """Return the cases of a problem whose name, group or a tag has the pattern in it; quick: about a third.
 
     >>> [case.name for case in choose_cases("pca", "cells*p=20")]
     ['cells 2%, strong p=20', 'cells 5%, strong p=20']

@@ -36,12 +36,12 @@ class Design(NamedTuple):
         return np.sqrt(np.diag(self.covariance))
 
     def observe(self, latent: Array) -> Array:
-        """Give the rows of latent coordinates."""
+        """Return the rows of latent coordinates."""
         return np.asarray(latent @ self.factor.T + self.offset)
 
 
 def make_design(name: str, columns: int, rng: Rng) -> Design:
-    """Give a design for regression: "identity", "correlated" (neighbours by 0.9), "scaled", or a table."""
+    """Return a design for regression: "identity", "correlated" (neighbours by 0.9), "scaled", or a table."""
     if name in TABLES:
         return make_table(name, columns, rng)
     if name == "identity":
@@ -54,7 +54,7 @@ def make_design(name: str, columns: int, rng: Rng) -> Design:
 
 
 def make_spiked(name: str, columns: int, components: int, rng: Rng) -> Design:
-    """Give a design for PCA: leading variances of 25 to 9 above 1 ("strong", "scaled"), 2 above 1 ("faint"), or
+    """Return a design for PCA: leading variances of 25 to 9 above 1 ("strong", "scaled"), 2 above 1 ("faint"), or
     variances that fall steadily, with a step after the leading ones ("correlated")."""
     basis = np.linalg.qr(rng.standard_normal((columns, columns)))[0]
     variances = np.ones(columns)
@@ -89,7 +89,7 @@ TABLES = ("t3", "counts", "one-hot", "flags", "log-normal", "integers", "constan
 
 
 def make_table(name: str, columns: int, rng: Rng) -> Design:
-    """Give a table whose last columns follow a few strong factors, and whose first ones are of a special kind.
+    """Return a table whose last columns follow a few strong factors, and whose first ones are of a special kind.
 
     "t3": independent columns with 3 degrees of freedom, scaled like the others; "counts": Poisson, mostly zero,
     with rates that depend on the factors; "one-hot": a group with a few rare levels; "flags": from one row in a
@@ -155,7 +155,7 @@ def make_table(name: str, columns: int, rng: Rng) -> Design:
 
 
 def _factor_model(columns: int, rng: Rng) -> tuple[Array, Array]:
-    """Give loadings ((factors + columns) x columns) and the covariance of the rows that they make.
+    """Return loadings ((factors + columns) x columns) and the covariance of the rows that they make.
 
     The first half have unit variance, a third of it from one factor; the others have much of it from all factors.
     """

@@ -28,7 +28,7 @@ class RegressionScene(NamedTuple):
     coef: Array
 
     def opposite(self, X: Array, rng: Rng) -> Array:
-        """Give targets that follow the model with reversed sign, about the centre of the rows."""
+        """Return targets that follow the model with reversed sign, about the centre of the rows."""
         center = self.design.offset
         return np.asarray(LEVEL + center @ self.coef - (X - center) @ self.coef + rng.standard_normal(len(X)))
 

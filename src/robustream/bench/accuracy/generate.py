@@ -22,7 +22,7 @@ Rng = np.random.Generator
 
 
 def make_regression(case: Case, seed: int) -> Sample:
-    """Give the batches of a regression case; the truth is its coefficients."""
+    """Return the batches of a regression case; the truth is its coefficients."""
     rng = generator_for(seed, 0, f"regression {case.name}")
     design = make_design(case.design, case.columns, rng)
     # Every column explains about as much, whatever its scale.
@@ -44,7 +44,7 @@ def make_regression(case: Case, seed: int) -> Sample:
 
 
 def make_pca(case: Case, seed: int) -> Sample:
-    """Give the batches of a PCA case; the truth is a basis of the leading subspace."""
+    """Return the batches of a PCA case; the truth is a basis of the leading subspace."""
     rng = generator_for(seed, 0, f"pca {case.name}")
     if case.design in TABLES:
         design = make_table(case.design, case.columns, rng)
@@ -65,7 +65,7 @@ def make_pca(case: Case, seed: int) -> Sample:
 
 
 def leading_subspace(scatter: Array, components: int, *, standardize: bool = False) -> Array:
-    """Give the leading eigenvectors of a scatter matrix, or of its correlations, as columns."""
+    """Return the leading eigenvectors of a scatter matrix, or of its correlations, as columns."""
     if standardize:
         spread = np.sqrt(np.diag(scatter))
         scatter = scatter / np.outer(spread, spread)

@@ -41,7 +41,7 @@ class Method(NamedTuple):
 
 
 def our_method(problem: Problem) -> Method:
-    """Give ours with default settings: `fit` on a table, `partial_fit` on every batch of a stream."""
+    """Return ours with default settings: `fit` on a table, `partial_fit` on every batch of a stream."""
     if problem == "regression":
         return Method(OURS, "robustream OutlierRobustRegressor", problem, _fit_regression)
     return Method(OURS, "robustream OutlierRobustPCA", problem, _fit_pca)

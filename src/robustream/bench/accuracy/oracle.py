@@ -23,7 +23,7 @@ SMALL = 1e-9
 
 
 def oracle_regression(sample: Sample) -> Array:
-    """Give the coefficients that the clean rows give."""
+    """Return the coefficients that the clean rows give."""
     X, y = sample.clean_X, sample.clean_y
     if math.isinf(sample.law):
         return least_squares(X, y)
@@ -43,7 +43,7 @@ def oracle_regression(sample: Sample) -> Array:
 
 
 def least_squares(X: Array, y: Array, weights: Array | None = None) -> Array:
-    """Give the coefficients of (weighted) least squares with an intercept, of least norm where they are not unique."""
+    """Return the coefficients of (weighted) least squares with an intercept, of least norm where they are not unique."""
     w = np.ones(len(X)) if weights is None else weights
     centered = X - w @ X / w.sum()
     spread = np.sqrt(w @ centered**2 / w.sum())
@@ -54,7 +54,7 @@ def least_squares(X: Array, y: Array, weights: Array | None = None) -> Array:
 
 
 def oracle_pca(sample: Sample) -> Array:
-    """Give the leading subspace that the clean rows give, as columns."""
+    """Return the leading subspace that the clean rows give, as columns."""
     X = sample.clean_X
     mean, scatter = X.mean(axis=0), np.cov(X.T)
     for _ in range(STEPS if math.isfinite(sample.law) else 0):
@@ -69,7 +69,7 @@ def oracle_pca(sample: Sample) -> Array:
 
 
 def regression_error(sample: Sample, coef: Array) -> float:
-    """Give the root mean square of the difference in prediction, but for a constant, on the oracle's rows.
+    """Return the root mean square of the difference in prediction, but for a constant, on the oracle's rows.
 
     It is ||S^(1/2) (coef - truth)|| with the covariance S of these rows: columns of all scales count alike, and
     directions in which the rows do not vary do not count.
@@ -79,5 +79,5 @@ def regression_error(sample: Sample, coef: Array) -> float:
 
 
 def pca_error(sample: Sample, basis: Array) -> float:
-    """Give the distance of a basis (as columns) from the true subspace, in the paper's metric."""
+    """Return the distance of a basis (as columns) from the true subspace, in the paper's metric."""
     return subspace_error(basis, sample.truth)

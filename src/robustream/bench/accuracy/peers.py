@@ -23,7 +23,7 @@ __all__ = ["python_peers"]
 
 
 def python_peers(problem: Problem) -> list[Method]:
-    """Give the peers of a problem, those that are not installed too."""
+    """Return the peers of a problem, those that are not installed too."""
     if problem == "pca":
         return [
             Method("PCA", "scikit-learn PCA", problem, _pca),
@@ -173,7 +173,7 @@ def _mcd(sample: Sample) -> Fit:
 
 
 def _standardizer(sample: Sample) -> Callable[[Array], Array]:
-    """Give what brings columns to unit scale by mean and standard deviation of all rows, where the case asks for it."""
+    """Return what brings columns to unit scale by mean and standard deviation of all rows, where the case asks for it."""
     if not sample.standardize:
         return lambda X: X
     center, spread = sample.X.mean(axis=0), sample.X.std(axis=0)

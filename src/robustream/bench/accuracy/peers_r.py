@@ -43,7 +43,7 @@ class RError(RobustreamError, RuntimeError):
 
 
 def r_peers(problem: Problem) -> list[Method]:
-    """Give the peers of a problem; where R or its package is not installed, they say so."""
+    """Return the peers of a problem; where R or its package is not installed, they say so."""
     missing = _missing(PACKAGES[problem])
     if problem == "pca":
         return [Method("PcaHubert", "R rrcov PcaHubert", problem, partial(_fit, "PcaHubert"), 200, 5000, missing, True)]

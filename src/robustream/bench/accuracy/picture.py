@@ -35,7 +35,7 @@ def write_picture(folder: Path, results: Sequence[CaseResult]) -> Path:
 
 
 def draw_picture(results: Sequence[CaseResult]) -> Any:
-    """Give a matplotlib figure, made without a screen: a panel for each problem, rows are cases, columns methods."""
+    """Return a matplotlib figure, made without a screen: a panel for each problem, rows are cases, columns methods."""
     try:
         figure_class = import_module("matplotlib.figure").Figure
     except ImportError as error:

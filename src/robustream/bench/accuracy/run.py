@@ -55,24 +55,24 @@ class CaseResult(NamedTuple):
     scores: tuple[Score, ...]
 
     def score(self, method: str) -> Score | None:
-        """Give the score of a method, if it was run."""
+        """Return the score of a method, if it was run."""
         return next((score for score in self.scores if score.method == method), None)
 
     def ratio(self, method: str) -> float | None:
-        """Give the error of a method in multiples of the oracle's; infinity if it failed, None if there is none."""
+        """Return the error of a method in multiples of the oracle's; infinity if it failed, None if there is none."""
         score = self.score(method)
         if score is None or score.state in ("slow", "skipped"):
             return None
         return math.inf if score.state == "failed" else ratio_of_rms(score.errors, self.oracle)
 
     def time(self, method: str) -> float | None:
-        """Give the median of the seconds of a method."""
+        """Return the median of the seconds of a method."""
         score = self.score(method)
         return statistics.median(score.seconds) if score is not None and score.seconds else None
 
 
 def ratio_of_rms(errors: Sequence[float], yardstick: Sequence[float]) -> float:
-    """Give the root mean square of errors in multiples of that of others on the same seeds.
+    """Return the root mean square of errors in multiples of that of others on the same seeds.
 
     >>> ratio_of_rms([3.0, 4.0], [1.0, 1.0])
     3.5355339059327378
@@ -86,7 +86,7 @@ def ratio_of_rms(errors: Sequence[float], yardstick: Sequence[float]) -> float:
 
 
 def choose_methods(problem: Problem, *, peers: bool = True, quick: bool = False) -> list[Method]:
-    """Give the methods of a problem, ours first; those that cannot run here say why."""
+    """Return the methods of a problem, ours first; those that cannot run here say why."""
     # Whether R is installed takes a second to find out, and all of its methods are slow.
     others = [*python_peers(problem), *(() if quick else r_peers(problem))] if peers else []
     return [our_method(problem), *(method for method in others if not (quick and method.slow))]

@@ -72,7 +72,7 @@ class Sample:
         return np.concatenate([_present(b.y)[b.clean | (b.unspoiled is not None)] for b in self.batches])
 
     def thinned(self, most_rows: int) -> Sample:
-        """Give the sample with evenly spaced rows only, not many more than that, in the same batches."""
+        """Return the sample with evenly spaced rows only, not many more than that, in the same batches."""
         step = math.ceil(len(self.X) / most_rows)
         return Sample(
             tuple(_every(batch, step) for batch in self.batches), self.truth, self.law, standardize=self.standardize

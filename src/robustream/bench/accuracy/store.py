@@ -19,7 +19,7 @@ CSV_NAME = "accuracy.csv"
 
 
 def results_as_data(results: Sequence[CaseResult]) -> list[dict[str, Any]]:
-    """Give results as plain data for JSON, with the ratios, which are made from the errors."""
+    """Return results as plain data for JSON, with the ratios, which are made from the errors."""
     return [
         {
             **result._asdict(),
@@ -40,7 +40,7 @@ def results_as_data(results: Sequence[CaseResult]) -> list[dict[str, Any]]:
 
 
 def results_from_data(data: Sequence[Mapping[str, Any]]) -> list[CaseResult]:
-    """Give the results that `results_as_data` wrote."""
+    """Return the results that `results_as_data` wrote."""
     results = []
     for case in data:
         scores = []

@@ -32,12 +32,12 @@ class Share(NamedTuple):
     seconds: float | None
 
     def as_data(self) -> dict[str, Any]:
-        """Give the share as plain data."""
+        """Return the share as plain data."""
         return self._asdict()
 
 
 def method_names(results: Sequence[CaseResult], problem: str) -> list[str]:
-    """Give the methods that were run for a problem, in their order."""
+    """Return the methods that were run for a problem, in their order."""
     return list(
         dict.fromkeys(score.method for result in results if result.problem == problem for score in result.scores)
     )

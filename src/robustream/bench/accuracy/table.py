@@ -114,7 +114,7 @@ def _percent(share: Share, most: int) -> str:
 
 
 def _troubles(results: Sequence[CaseResult]) -> list[str]:
-    """Give a line for each way in which a method failed or was slow, with its cases, and for each warning of ours."""
+    """Return a line for each way in which a method failed or was slow, with its cases, and for each warning of ours."""
     cases: dict[tuple[str, str, str], list[str]] = {}
     for result in results:
         for score in result.scores:

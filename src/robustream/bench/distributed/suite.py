@@ -27,7 +27,7 @@ MEMORY_TARGET = Target("<=", 1.5)
 
 
 def distributed_steps(*, quick: bool = False) -> list[Step]:
-    """Give all measurements; those of Dask only where it is installed, smaller and fewer ones if quick."""
+    """Return all measurements; those of Dask only where it is installed, smaller and fewer ones if quick."""
     repeats = 3 if quick else 7
     rows, partitions = (200_000, 500) if quick else (2_000_000, 2_000)
     steps = [

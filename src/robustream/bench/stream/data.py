@@ -76,7 +76,7 @@ def _tables(seed: int, place: int, rows: int, columns: int) -> Iterator[pa.Table
 
 
 def _directions(seed: int, columns: int) -> NDArray[Any]:
-    """Give rows that are orthogonal, with lengths from 6 down to 2 times the noise."""
+    """Return rows that are orthogonal, with lengths from 6 down to 2 times the noise."""
     basis = np.linalg.qr(np.random.default_rng(seed).normal(size=(columns, COMPONENTS))).Q
     return (basis * np.linspace(6, 2, COMPONENTS)).T.astype(np.float32)
 

@@ -28,15 +28,15 @@ class Problem(ABC):
 
     @abstractmethod
     def estimator(self, learner: str) -> Any:
-        """Give what is to be fitted."""
+        """Return what is to be fitted."""
 
     @abstractmethod
     def error_of(self, seed: int, model: Any) -> float:
-        """Give the relative error of a fitted model."""
+        """Return the relative error of a fitted model."""
 
     @abstractmethod
     def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
-        """Give the relative error of the plain method on all rows of 1, 2, ... batches."""
+        """Return the relative error of the plain method on all rows of 1, 2, ... batches."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class Regression(Problem):
             yield X, X @ coef + 1 + self.noise * rng.standard_normal(self.rows)
 
     def estimator(self, learner: str) -> OutlierRobustRegressor:
-        """Give a regression with that learner."""
+        """Return a regression with that learner."""
         return OutlierRobustRegressor(learner=learner)
 
     def error_of(self, seed: int, model: Any) -> float:
-        """Give the error of the coefficients; their length is 1."""
+        """Return the error of the coefficients; their length is 1."""
         return float(np.linalg.norm(model.coef_ - self._truth(seed)))
 
     def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
-        """Give the errors of least squares."""
+        """Return the errors of least squares."""
         coef, errors = self._truth(seed), []
         gram, cross = np.zeros((self.columns + 1,) * 2), np.zeros(self.columns + 1)
         for X, y in islice(self.batches(seed), most):
@@ -104,15 +104,15 @@ class Components(Problem):
             yield rng.standard_normal((self.rows, self.columns)) + scores @ directions.T
 
     def estimator(self, learner: str) -> OutlierRobustPCA:
-        """Give principal components with that learner."""
+        """Return principal components with that learner."""
         return OutlierRobustPCA(len(self.variances), learner=learner)
 
     def error_of(self, seed: int, model: Any) -> float:
-        """Give the distance of the subspaces."""
+        """Return the distance of the subspaces."""
         return self._distance(seed, model.components_.T)
 
     def plain_errors(self, seed: int, most: int) -> NDArray[Any]:
-        """Give the errors of the leading eigenvectors of the covariance."""
+        """Return the errors of the leading eigenvectors of the covariance."""
         errors = []
         gram, total, seen = np.zeros((self.columns,) * 2), np.zeros(self.columns), 0
         for X in islice(self.batches(seed), most):
@@ -122,7 +122,7 @@ class Components(Problem):
         return np.array(errors)
 
     def _distance(self, seed: int, basis: NDArray[Any]) -> float:
-        """Give the distance of the projectors relative to their norm."""
+        """Return the distance of the projectors relative to their norm."""
         truth = self._truth(seed)
         outside = basis - truth @ (truth.T @ basis)
         return float(np.sqrt(2) * np.linalg.norm(outside) / np.sqrt(len(self.variances)))

@@ -59,7 +59,7 @@ class Race:
         self._of_all: dict[str, list[Usage]] = {task: [] for task in tasks}
 
     def steps(self) -> Iterable[Step]:
-        """Give the steps: make the files, measure, compare."""
+        """Return the steps: make the files, measure, compare."""
         size = f"{self._rows:,} x {self._columns}"
         yield Step(f"Parquet files, {size}", self._make)
         for task in self._tasks:
@@ -83,7 +83,7 @@ class Race:
         return []
 
     def figures(self) -> list[Figure]:
-        """Give what came of it."""
+        """Return what came of it."""
         compared = [task for task in self._tasks if task not in (READ, PEER)]
         return [
             *(self._ratio(task, READ, {}, "wall") for task in self._tasks if task != READ),

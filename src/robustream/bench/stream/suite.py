@@ -17,7 +17,7 @@ TOLERANCE_TARGET = Target(">=", 93)
 
 
 def stream_steps(folder: Path, rows: int, columns: int, *, quick: bool = False) -> list[Step]:
-    """Give all measurements; quick ones with fewer turns and runs, and the same targets."""
+    """Return all measurements; quick ones with fewer turns and runs, and the same targets."""
     race = Race(folder, rows, columns, BATCH_ROWS, 1 if quick else 3)
     steps = list(race.steps())
     for learner, runs in (("classical", 25 if quick else 100), ("refined", 5 if quick else 25)):

@@ -81,7 +81,7 @@ def _incremental(paths: Sequence[str], batch_rows: int) -> Callable[[], Any]:
 def _ours(
     paths: Sequence[str], batch_rows: int, *, learner: str = "refined", n_jobs: int | None = None, engine: Any = None
 ) -> Callable[[], Any]:
-    import robustream.kernels._compiled
+    import robustream.kernels._trimmed_tile
     import robustream.sources.tables.tables  # noqa: F401
     from robustream.estimators import OutlierRobustPCA
     from robustream.fitting import fit

@@ -47,7 +47,7 @@ def run_until_stop(problem: Problem, seed: int, learner: str) -> Stop:
 
 
 def batches_needed(problem: Problem, seeds: Sequence[int], most: int = 80) -> float:
-    """Give with how many batches the plain method is within the tolerance with the same confidence.
+    """Return with how many batches the plain method is within the tolerance with the same confidence.
 
     The rows have no outliers: nobody does with fewer. The squared error falls as the batches grow in number; so its
     multiple by that number is alike for all, and a few runs tell its quantile.
@@ -58,7 +58,7 @@ def batches_needed(problem: Problem, seeds: Sequence[int], most: int = 80) -> fl
 
 
 def measure_tolerance(problem: Problem, learner: str, runs: int, target: Target | None = None) -> list[Figure]:
-    """Give the share of runs that end within the tolerance, and the rows that they read relative to those needed."""
+    """Return the share of runs that end within the tolerance, and the rows that they read relative to those needed."""
     seeds = range(runs)
     stops = [run_until_stop(problem, seed, learner) for seed in seeds]
     needed = batches_needed(problem, seeds)

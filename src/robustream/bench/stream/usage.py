@@ -17,13 +17,13 @@ _EVERY = 0.02  # seconds
 
 
 def processor_seconds() -> float:
-    """Give the seconds that this process and its ended children have kept processors busy."""
+    """Return the seconds that this process and its ended children have kept processors busy."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def resident_of_tree() -> int | None:
-    """Give the bytes that are resident, shared pages counted for each process; None where the system does not tell."""
+    """Return the bytes that are resident, shared pages counted for each process; None where the system does not tell."""
     sizes = [_status(process, "VmRSS") for process in _tree(os.getpid())]
     known = [size for size in sizes if size is not None]
     return sum(known) if known else None

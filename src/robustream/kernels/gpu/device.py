@@ -1,9 +1,17 @@
-"""CuPy, found when first needed, and the compiled kernels."""
+"""CuPy, found when first needed, and the kernels, compiled once for each kind of GPU and kept beside CuPy's own.
+
+CuPy's compiler sets numbers below the normal range to 0. The specification does not, and the code that comes out is
+slower, so that the kernels are compiled here.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
 from functools import cache
-from importlib import import_module
+from importlib import import_module, resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +28,7 @@ _INTEGERS = {"uint32": "unsigned int", "uint64": "unsigned long long"}
 
 @cache
 def load_cupy() -> Any:
-    """Give CuPy, or say what is missing."""
+    """Return CuPy, or say what is missing."""
     try:
         import cupy
     except ImportError as error:
@@ -37,7 +45,7 @@ def load_cupy() -> Any:
 
 
 def as_device_array(values: Any) -> Any:
-    """Give a CuPy array that shares memory with an array on the GPU, or a copy of one on the host."""
+    """Return a CuPy array that shares memory with an array on the GPU, or a copy of one on the host."""
     cupy = load_cupy()
     if isinstance(values, cupy.ndarray):
         return values
@@ -52,7 +60,7 @@ def as_device_array(values: Any) -> Any:
 
 
 def of_library(array: Any, library: str) -> Any:
-    """Give a CuPy array as one of another library ('torch', 'jax.numpy'), which shares its memory."""
+    """Return a CuPy array as one of another library ('torch', 'jax.numpy'), which shares its memory."""
     if library == "cupy":
         return array
     # Not all take arrays whose rows do not lie one behind the other.
@@ -60,7 +68,7 @@ def of_library(array: Any, library: str) -> Any:
 
 
 def matrix(values: Any, name: str) -> Any:
-    """Give rows that lie one behind the other, in half, single or double precision."""
+    """Return rows that lie one behind the other, in half, single or double precision."""
     array = as_device_array(values)
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
@@ -73,18 +81,68 @@ def matrix(values: Any, name: str) -> Any:
 
 @cache
 def multiprocessors() -> int:
-    """Give how many blocks of threads the GPU works on at once, at least."""
+    """Return how many blocks of threads the GPU works on at once, at least."""
     return int(load_cupy().cuda.Device().attributes["MultiProcessorCount"])
 
 
 @cache
 def kernel(name: str, *types: Any) -> Any:
-    """Give a compiled kernel; `types` are data types, or numbers, in the order of its template."""
-    from robustream.kernels.gpu.compiling import compiled
-
-    return compiled(f"{name}<{', '.join(str(kind) if isinstance(kind, int) else _in_c(kind) for kind in types)}>")
+    """Return a compiled kernel; `types` are data types, or numbers, in the order of its template."""
+    return _compiled(f"{name}<{', '.join(str(kind) if isinstance(kind, int) else _in_c(kind) for kind in types)}>")
 
 
 def _in_c(kind: Any) -> str:
     name = np.dtype(kind).name
     return _NAMES[name] if name in _NAMES else _INTEGERS[name]
+
+
+_FILES = ("common", "pairs", "brackets", "settle", "digits", "columns", "signs")
+
+
+def _compiled(expression: str) -> Any:
+    """Return the kernel that a C++ expression such as `guess<float>` names."""
+    cupy = load_cupy()
+    architecture = f"sm_{cupy.cuda.Device().compute_capability}"
+    binary = _stored(expression, architecture)
+    name = binary.with_suffix(".name").read_text()
+    function = cupy.RawModule(path=str(binary)).get_function(name)
+    # More shared memory than the customary 48 kB has to be asked for.
+    limit = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+    function.max_dynamic_shared_size_bytes = limit - int(function.shared_size_bytes)
+    return function
+
+
+def _stored(expression: str, architecture: str) -> Path:
+    """Return the file with the machine code, made now if it was not there."""
+    from cupy_backends.cuda.libs import nvrtc  # type: ignore[import-not-found]
+
+    source = _source()
+    parts = (source, expression, architecture, str(nvrtc.getVersion()))
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    folder = os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache"
+    path = Path(folder) / f"robustream-{key}.cubin"
+    if not path.exists():
+        program = nvrtc.createProgram(source, "robustream.cu", (), ())
+        nvrtc.addNameExpression(program, expression)
+        nvrtc.compileProgram(program, ("-std=c++17", f"--gpu-architecture={architecture}"))
+        name, code = nvrtc.getLoweredName(program, expression), nvrtc.getCUBIN(program)
+        nvrtc.destroyProgram(program)
+        # The name goes first: whoever finds the code finds the name.
+        _write(path.with_suffix(".name"), name.encode() if isinstance(name, str) else name)
+        _write(path, code)
+    return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file at once, since other processes may look for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    os.replace(draft, path)
+
+
+@cache
+def _source() -> str:
+    folder = resources.files("robustream.kernels.gpu") / "cuda"
+    return "\n".join((folder / f"{name}.cuh").read_text() for name in _FILES)

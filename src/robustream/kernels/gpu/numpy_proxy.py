@@ -3,23 +3,25 @@
 NumPy hands the work to whoever defines `__array_ufunc__` and `__array_function__`; here it goes to CuPy. What is as
 long as a batch stays on the GPU; what is short (a sample of the rows, column means, a covariance matrix) comes back as
 a plain NumPy array, where the small steps of a learner are quicker. Of wide estimates side by side all that is large
-stays. What CuPy cannot do is done by NumPy on a copy.
+stays. What CuPy cannot do is done by NumPy on a copy. A batch comes to the GPU as it is, or as a copy on a stream of
+its own.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from robustream.kernels.gpu.columns import column_medians
 from robustream.kernels.gpu.device import as_device_array, load_cupy
 from robustream.kernels.gpu.products import tall_product
+from robustream.kernels.gpu.selection import column_medians
 
-__all__ = ["DeviceRows", "DeviceStack", "on_host"]
+__all__ = ["DeviceRows", "DeviceStack", "lend", "lend_stack", "on_host", "work_stream"]
 
 _FEWEST_ROWS = 8192
 # Of columns that one kernel can take the medians of.
@@ -117,7 +119,7 @@ Kind = type[DeviceRows]
 
 
 def on_host(value: Any) -> Any:
-    """Give a NumPy array of what may lie on the GPU; anything else as it is."""
+    """Return a NumPy array of what may lie on the GPU; anything else as it is."""
     if isinstance(value, DeviceRows):
         return value.array.get()
     return value.get() if isinstance(value, load_cupy().ndarray) else value
@@ -176,7 +178,7 @@ def _along_rows(kind: Kind, method: Any, inputs: Any, options: Any) -> Any:
 
 
 def _unwrap(value: Any) -> Any:
-    """Give what CuPy works on: its own arrays, numbers as they are."""
+    """Return what CuPy works on: its own arrays, numbers as they are."""
     if isinstance(value, DeviceRows):
         return value.array
     if isinstance(value, np.ndarray):
@@ -205,7 +207,7 @@ def _give(kind: Kind, value: Any) -> Any:
 
 
 def _place(place: Any) -> Any:
-    """Give an index that CuPy takes: flags within several indices become numbers."""
+    """Return an index that CuPy takes: flags within several indices become numbers."""
     if isinstance(place, tuple):
         return tuple(np.flatnonzero(part) if _is_flags(part) else _unwrap(part) for part in place)
     return _unwrap(place)
@@ -247,3 +249,35 @@ def _clip(kind: Kind, values: Any, low: Any, high: Any, *, out: Any = None, orde
 
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {np.median: _median, np.quantile: _quantile, np.clip: _clip}
+
+
+_streams = threading.local()
+# Bytes that the work on one number of a stack takes at most, copies and what is between included.
+_BYTES_FOR_ONE = 32
+
+
+def lend(values: Any) -> Any:
+    """Return an array as rows on the GPU; half precision becomes single, in which the sums are."""
+    array = as_device_array(values)
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    return DeviceRows(array)
+
+
+def lend_stack(values: Any) -> Any:
+    """Return estimates side by side on the GPU; as they are if there is not the memory for the work on them."""
+    cupy = load_cupy()
+    free = cupy.cuda.Device().mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+    return DeviceStack(cupy.asarray(values)) if free > _BYTES_FOR_ONE * values.size else values
+
+
+def work_stream(resident: bool) -> AbstractContextManager[Any]:
+    """Return where to work: on the caller's stream with rows that are there, else on one for each thread.
+
+    Two threads with batches from the host then work at once: one copies while the other computes.
+    """
+    if resident:
+        return nullcontext()
+    if not hasattr(_streams, "stream"):
+        _streams.stream = load_cupy().cuda.Stream(non_blocking=True)
+    return _streams.stream

