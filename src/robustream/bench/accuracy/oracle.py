@@ -43,7 +43,7 @@ def oracle_regression(sample: Sample) -> Array:
 
 
 def least_squares(X: Array, y: Array, weights: Array | None = None) -> Array:
-    """Return the coefficients of (weighted) least squares with an intercept, of least norm where they are not unique."""
+    """Return the coefficients of (weighted) least squares with an intercept, of least norm where not unique."""
     w = np.ones(len(X)) if weights is None else weights
     centered = X - w @ X / w.sum()
     spread = np.sqrt(w @ centered**2 / w.sum())

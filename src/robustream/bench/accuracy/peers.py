@@ -173,7 +173,7 @@ def _mcd(sample: Sample) -> Fit:
 
 
 def _standardizer(sample: Sample) -> Callable[[Array], Array]:
-    """Return what brings columns to unit scale by mean and standard deviation of all rows, where the case asks for it."""
+    """Return what brings columns to unit scale by mean and standard deviation, where the case asks for it."""
     if not sample.standardize:
         return lambda X: X
     center, spread = sample.X.mean(axis=0), sample.X.std(axis=0)

@@ -23,7 +23,7 @@ def processor_seconds() -> float:
 
 
 def resident_of_tree() -> int | None:
-    """Return the bytes that are resident, shared pages counted for each process; None where the system does not tell."""
+    """Return the resident bytes, shared pages counted for each process; None where the system does not tell."""
     sizes = [_status(process, "VmRSS") for process in _tree(os.getpid())]
     known = [size for size in sizes if size is not None]
     return sum(known) if known else None
