@@ -28,11 +28,11 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import robustream as rs
+from robustream import files
 from robustream.aggregators import AGGREGATORS
 from robustream.engines import InProcessEngine, LocalEngine
 from robustream.errors import RobustreamError
 from robustream.learners import RECIPES
-from robustream.storage import container
 
 STORED = Path(__file__).with_name("unchanged.json")
 BATCH = 100
@@ -111,7 +111,7 @@ def digest(value: Any, folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    return digest(container.read_any(path).tree, path.parent)
+    return digest(files.read_any(path).tree, path.parent)
 
 
 def numbers(model: Any, scores: Any = None) -> Facts:

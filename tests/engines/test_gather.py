@@ -13,6 +13,7 @@ from robustream.batch import Batch
 from robustream.engines import Engine, InProcessEngine, LocalEngine, Result
 from robustream.engines.base import call_task
 from robustream.errors import BelowQuorumError, DamagedFileError, InvalidInputError
+from robustream.files import pack, unpack
 from robustream.learners import Classical, LinearProblem, PrincipalProblem
 from robustream.runs.distributed import gather, gather_missing
 from robustream.runs.online import Plan, absorb, begin, settle
@@ -23,7 +24,6 @@ from robustream.runs.waiting import WaitingRoom
 from robustream.runs.workers import estimate_batch
 from robustream.sources import ArraySource, SimulatedPCA, SimulatedRegression, batch_at
 from robustream.sources.base import Partition
-from robustream.storage.container import pack, unpack
 
 SOURCE = SimulatedPCA(batches=12, rows=60, columns=6, components=2, seed=3)
 PAIRS = SimulatedRegression(batches=12, rows=60, columns=4, seed=3)

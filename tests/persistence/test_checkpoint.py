@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import robustream as rs
+from robustream import files
 from robustream.batch import Batch, Estimate
 from robustream.errors import DamagedFileError
 from robustream.persistence import Checkpoint, read_checkpoint, settings_of, why_not, write_checkpoint
@@ -14,7 +15,6 @@ from robustream.persistence.streams import decode_stream, encode_stream
 from robustream.runs.growing import Growing
 from robustream.runs.ledger import Ledger
 from robustream.runs.online import Plan, begin, feed, settle
-from robustream.storage import container
 from robustream.testing import discover_learners
 
 
@@ -35,8 +35,8 @@ def assert_same_bits(first, second, where="run"):
 
 
 def through_bytes(stream, plan):
-    packed = container.pack(encode_stream(stream), "stream")
-    return decode_stream(container.unpack(packed, "stream"), plan, stream.columns, stream.outputs)
+    packed = files.pack(encode_stream(stream), "stream")
+    return decode_stream(files.unpack(packed, "stream"), plan, stream.columns, stream.outputs)
 
 
 @pytest.mark.parametrize("aggregator", [*rs.aggregators.AGGREGATORS, "small budget"])
@@ -96,7 +96,7 @@ def test_failed_batches_and_notes_come_back(run):
 
 
 def test_equal_parts_are_stacked(run):
-    tensors = container.pack(encode_stream(run._snapshot.stream), "stream")
+    tensors = files.pack(encode_stream(run._snapshot.stream), "stream")
     assert tensors.count(b'"dtype"') < 20
 
 

@@ -8,9 +8,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import robustream as rs
+from robustream import files
 from robustream.errors import DamagedFileError
 from robustream.persistence import Checkpoint, describe, save, settings_of, write_checkpoint
-from robustream.storage import container
 
 
 @pytest.fixture
@@ -70,14 +70,14 @@ def test_rows_that_only_wait(tmp_path):
 def test_crafted_facts(model, entry, tmp_path):
     path = tmp_path / "model.safetensors"
     save(model, path)
-    tree = container.read(path, "model")
-    container.write(path, tree | {entry: "text"}, "model")
+    tree = files.read(path, "model")
+    files.write(path, tree | {entry: "text"}, "model")
     with pytest.raises(DamagedFileError, match=r"model\.safetensors cannot be used"):
         describe(path)
 
 
 def test_something_else(tmp_path):
     path = tmp_path / "other.safetensors"
-    container.write(path, {}, "other")
+    files.write(path, {}, "other")
     with pytest.raises(DamagedFileError, match="not a model or checkpoint"):
         describe(path)

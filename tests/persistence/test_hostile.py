@@ -10,11 +10,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import robustream as rs
+from robustream import files
 from robustream.errors import DamagedFileError, UnsupportedEstimatorError
 from robustream.persistence import Checkpoint, load, read_checkpoint, save, settings_of, write_checkpoint
 from robustream.persistence.checkpoint import checkpoint_from_tree
 from robustream.persistence.models import model_from_tree
-from robustream.storage import container
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -79,7 +79,7 @@ def without(tree, path):
 def test_models_with_any_entry_replaced(name, tmp_path):
     path = tmp_path / "model.safetensors"
     save(MODELS[name], path)
-    tree = container.read(path, "model")
+    tree = files.read(path, "model")
     del tree["made"], tree["extra"]
     rng = np.random.default_rng(0)
     chosen = [place for place in places(tree) if place[0] != "answer" or name == "table"]
@@ -103,7 +103,7 @@ def test_checkpoints_with_any_entry_replaced(tmp_path):
     path = tmp_path / "run.safetensors"
     model = MODELS["pca"]
     write_checkpoint(path, Checkpoint(model._snapshot.stream, settings_of(model), "abc", 5))
-    tree = container.read(path, "checkpoint")
+    tree = files.read(path, "checkpoint")
     rng = np.random.default_rng(1)
     for place in places(tree):
         for case in [replaced(tree, place, HOSTILE[rng.integers(len(HOSTILE))]), without(tree, place)]:
@@ -118,7 +118,7 @@ def test_a_table_that_is_not_there_is_not_believed(columns, tmp_path):
     path = tmp_path / "model.safetensors"
     model = rs.OutlierRobust(LogisticRegression()).partial_fit(X[:1], [True], classes=[False, True])
     save(model, path)
-    tree = container.read(path, "model")
+    tree = files.read(path, "model")
     tree["settings"]["layout"]["columns"] = tree["run"]["columns"] = columns
     with pytest.raises(DamagedFileError, match="do not show"):
         model_from_tree(tree)
@@ -127,7 +127,7 @@ def test_a_table_that_is_not_there_is_not_believed(columns, tmp_path):
 def test_estimates_of_another_shape_are_refused(tmp_path):
     path = tmp_path / "model.safetensors"
     save(MODELS["pca"], path)
-    tree = container.read(path, "model")
+    tree = files.read(path, "model")
     parts = tree["run"]["state"]["estimates"]["groups"][0]["parts"]
     parts["basis"] = parts["basis"][:, :, :1].copy()
     with pytest.raises(DamagedFileError, match="estimate of batch 0"):

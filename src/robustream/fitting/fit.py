@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
 from robustream.estimators._streaming import unchanged_on_error
+from robustream.files import Tree
 from robustream.fitting.driving import Moment, Watch, drive
 from robustream.fitting.elsewhere import CutOff, drive_elsewhere, open_engine
 from robustream.fitting.events import Callback
@@ -28,7 +29,6 @@ from robustream.runs.outlying import examine_batch
 from robustream.runs.workers import map_in_order
 from robustream.sources.base import Source
 from robustream.sources.reading_ahead import read_ahead
-from robustream.storage import Tree
 
 __all__ = ["fit"]
 

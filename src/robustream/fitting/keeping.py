@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from robustream.errors import CheckpointError, DamagedFileError
+from robustream.files import Tree
+from robustream.files.registry import Registry
 from robustream.fitting.driving import Moment
 from robustream.fitting.history import History, Look
 from robustream.fitting.rhythm import Rhythm
 from robustream.persistence import Checkpoint, read_checkpoint, settings_of, why_not, write_checkpoint
 from robustream.runs.outlying import OutlyingRow
 from robustream.sources.base import Source
-from robustream.storage import Tree
-from robustream.storage.codec import Registry
 
 __all__ = ["HISTORY", "Keeper", "resume_from"]
 

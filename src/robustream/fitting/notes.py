@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from robustream.estimators import OutlierRobust, OutlierRobustPCA
+from robustream.files import Tree
 from robustream.fitting.driving import Moment
 from robustream.fitting.history import cells_by_column, total_dropped
 from robustream.runs.outlying import OutlyingRow
-from robustream.storage import Tree
 
 __all__ = ["make_notes"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.errors import DamagedFileError, NewerFormatError, UnsupportedEstimatorError
-from robustream.storage import Tree
+from robustream.files import Tree
 
 __all__ = ["damaged_on_error", "take", "take_floats", "take_list", "take_optional"]
 

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robustream import files
 from robustream.errors import DamagedFileError
+from robustream.files import Tree
 from robustream.persistence.checking import take, take_optional
 from robustream.persistence.models import numbers_in
 from robustream.persistence.settings import build
 from robustream.persistence.streams import decode_stream, encode_stream
 from robustream.runs.online import Stream
-from robustream.storage import Tree, container
 
 __all__ = ["KIND", "Checkpoint", "checkpoint_from_tree", "read_checkpoint", "why_not", "write_checkpoint"]
 
@@ -45,13 +46,13 @@ class Checkpoint(NamedTuple):
 def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
     """Write a checkpoint; if that fails, the one before is still there."""
     tree = checkpoint._asdict() | {"stream": encode_stream(checkpoint.stream)}
-    container.write(path, tree, KIND)
+    files.write(path, tree, KIND)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """Read a checkpoint, or raise DamagedFileError or NewerFormatError."""
-    tree = container.read(path, KIND)
-    with container.naming(path):
+    tree = files.read(path, KIND)
+    with files.naming(path):
         return checkpoint_from_tree(tree)
 
 
@@ -98,7 +99,7 @@ def _entries(settings: Tree) -> dict[tuple[str, ...], Tree]:
 
 def _same(first: Tree, second: Tree) -> bool:
     """Compare by the stored form, in which every difference shows and NaN is like NaN."""
-    return container.pack([first], KIND) == container.pack([second], KIND)
+    return files.pack([first], KIND) == files.pack([second], KIND)
 
 
 def _shown(value: Tree) -> str:

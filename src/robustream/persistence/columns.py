@@ -11,12 +11,12 @@ import numpy as np
 
 from robustream.batch import BatchRecord, Estimate, Verdict
 from robustream.errors import DamagedFileError, InvalidInputError
+from robustream.files import Tree
 from robustream.persistence.checking import take, take_floats, take_list
 from robustream.spaces import Array, Point
 from robustream.spaces.linear import LinearPoint
 from robustream.spaces.moments import MomentPoint
 from robustream.spaces.principal import PrincipalPoint
-from robustream.storage import Tree
 
 __all__ = ["decode_estimates", "decode_records", "encode_estimates", "encode_records"]
 

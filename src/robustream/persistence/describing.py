@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robustream import files
 from robustream.batch import BatchRecord
 from robustream.errors import DamagedFileError
+from robustream.files import Tree
 from robustream.persistence import checkpoint, models
 from robustream.persistence.checking import damaged_on_error, take
 from robustream.persistence.settings import STREAMING, build
-from robustream.storage import Tree, container
 
 __all__ = ["Description", "describe"]
 
@@ -43,8 +44,8 @@ class Description(NamedTuple):
 
 def describe(path: str | os.PathLike[str]) -> Description:
     """Give plain facts about a model or checkpoint file."""
-    content = container.read_any(path)
-    with container.naming(path), damaged_on_error("the content"):
+    content = files.read_any(path)
+    with files.naming(path), damaged_on_error("the content"):
         if content.kind not in (models.KIND, checkpoint.KIND):
             raise DamagedFileError(f"it holds a {content.kind[:40]}, not a model or checkpoint")
         model = _model_of(content)
@@ -62,7 +63,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     )
 
 
-def _of_file(content: container.Content) -> dict[str, Any]:
+def _of_file(content: files.Content) -> dict[str, Any]:
     made = content.tree["made"] if content.kind == models.KIND else {"versions": {}}
     answer = content.tree["answer"] if content.kind == models.KIND else {}
     extra = content.tree.get("extra")
@@ -86,7 +87,7 @@ _WITHOUT_RUN: dict[str, Any] = {
 }
 
 
-def _model_of(content: container.Content) -> Any:
+def _model_of(content: files.Content) -> Any:
     if content.kind == models.KIND:
         return models.model_from_tree(content.tree)
     tree: Tree = content.tree

@@ -15,16 +15,17 @@ import numpy as np
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
+from robustream import files
 from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsError, UnsupportedEstimatorError
 from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor, TrimmedPCA, TrimmedRegressor
 from robustream.estimators._linear import Linear
 from robustream.estimators._projection import Principal
+from robustream.files import Tree
+from robustream.files.registry import Registry
 from robustream.kernels.device_arrays import host_array
 from robustream.persistence.checking import damaged_on_error, take, take_optional
 from robustream.persistence.settings import STREAMING, build, settings_of
 from robustream.persistence.streams import decode_stream, encode_stream
-from robustream.storage import Tree, container
-from robustream.storage.codec import Registry
 
 __all__ = ["KIND", "load", "load_with_extra", "model_from_tree", "numbers_in", "save"]
 
@@ -65,7 +66,7 @@ def save(model: Any, path: str | os.PathLike[str], *, extra: Tree = None) -> Non
         Anything to keep with the model; `load_with_extra` gives it back. By default what `robustream.fit` noted.
     """
     notes = getattr(model, "fit_notes_", None) if extra is None else extra
-    container.write(path, _tree_of(model, notes), KIND)
+    files.write(path, _tree_of(model, notes), KIND)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -79,8 +80,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, Tree]:
     """Read a model from a file, and what was kept with it."""
-    tree = container.read(path, KIND)
-    with container.naming(path):
+    tree = files.read(path, KIND)
+    with files.naming(path):
         model, extra = model_from_tree(tree), tree.get("extra")
     if isinstance(extra, dict):
         model.fit_notes_ = extra

@@ -12,12 +12,12 @@ from robustream.aggregators import AGGREGATORS, Aggregator
 from robustream.errors import DamagedFileError, InvalidInputError
 from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor
 from robustream.estimators._layout import Layout
+from robustream.files import Tree
+from robustream.files.registry import Registry
 from robustream.learners import RECIPES, Recipe
 from robustream.persistence.checking import damaged_on_error, take, take_optional
 from robustream.persistence.wrapped import decode_estimator, encode_estimator
 from robustream.runs.online import Plan
-from robustream.storage import Tree
-from robustream.storage.codec import Registry
 
 __all__ = ["STREAMING", "build", "settings_of"]
 

@@ -16,13 +16,13 @@ from robustream.aggregators.held import Held
 from robustream.aggregators.mean import RunningMean
 from robustream.aggregators.online_median import Filter
 from robustream.errors import DamagedFileError, InvalidInputError
+from robustream.files import Tree
+from robustream.files.registry import Registry
 from robustream.persistence.checking import damaged_on_error, take, take_floats
 from robustream.persistence.columns import decode_estimates, decode_records, encode_estimates, encode_records
 from robustream.runs.growing import Growing
 from robustream.runs.ledger import Ledger
 from robustream.runs.online import Plan, Rows, Stream, begin
-from robustream.storage import Tree
-from robustream.storage.codec import Registry
 
 __all__ = ["decode_stream", "encode_stream"]
 

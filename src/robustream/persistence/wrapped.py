@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from robustream.errors import DamagedFileError, InvalidInputError, UnsupportedEstimatorError
+from robustream.files import Tree
+from robustream.files.registry import Registry
 from robustream.persistence.checking import take
-from robustream.storage import Tree
-from robustream.storage.codec import Registry
 
 __all__ = ["ALLOWED", "decode_estimator", "encode_estimator"]
 

@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robustream.batch import BatchRecord
+from robustream.files.atomic import write_atomically
 from robustream.report.charts import chart_data, strongest, thinned
 from robustream.report.data import (
     Coefficients,
@@ -31,7 +32,6 @@ from robustream.report.data import (
 )
 from robustream.report.headline import key_figures, say_unreadable_lines
 from robustream.report.numbers import show_count, show_number, show_seconds, show_share
-from robustream.storage.atomic import write_atomically
 
 __all__ = ["render_html", "write_report"]
 

@@ -1,6 +1,6 @@
 """What a worker sends back about its batches, as bytes: estimates, the rows that fit worst, and who worked how long.
 
-The bytes are those of `robustream.storage`: checksummed, no pickle. Whatever is wrong with a reply is a
+The bytes are those of `robustream.files`: checksummed, no pickle. Whatever is wrong with a reply is a
 DamagedFileError, and then nothing of it is used.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from robustream.batch import Estimate, all_finite
 from robustream.errors import DamagedFileError
+from robustream.files import Tree, pack, unpack
 from robustream.runs.outlying import Examined, OutlyingRow
 from robustream.spaces import ProductSpace
-from robustream.storage.container import Tree, pack, unpack
 
 __all__ = ["Batches", "decode_estimates", "encode_estimates"]
 

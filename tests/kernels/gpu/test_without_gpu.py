@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import robustream as rs
+from robustream import files
 from robustream.errors import DeviceError, InvalidInputError
 from robustream.kernels.device_arrays import is_device_array, place_wide, wide_on_gpu
 from robustream.kernels.gpu.selection import digit_places
 from robustream.kernels.gpu.trimmed_pairs import SIDE, THREADS, _tiles, plan_of
 from robustream.persistence.models import model_from_tree
-from robustream.storage import container
 
 without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
 
@@ -61,7 +61,7 @@ def test_a_model_fitted_on_a_gpu_can_be_read_without_one(tmp_path):
     rows = np.random.default_rng(1).normal(size=(400, 3))
     model = rs.OutlierRobustPCA(1).fit(rows)
     rs.save(model, tmp_path / "model.safetensors")
-    tree = container.read(tmp_path / "model.safetensors", "model")
+    tree = files.read(tmp_path / "model.safetensors", "model")
     tree["settings"]["parameters"]["device"] = "cuda"
     loaded = model_from_tree(tree)
     assert loaded.device == "cuda"

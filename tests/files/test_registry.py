@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from robustream import files
 from robustream.errors import DamagedFileError, InvalidInputError
-from robustream.storage import container
-from robustream.storage.codec import Registry
+from robustream.files.registry import Registry
 
 
 class Point(NamedTuple):
@@ -49,7 +49,7 @@ REGISTRY = Registry([Point, Positive])
     ],
 )
 def test_round_trip_through_bytes(value):
-    stored = container.unpack(container.pack(REGISTRY.encode(value), "example"), "example")
+    stored = files.unpack(files.pack(REGISTRY.encode(value), "example"), "example")
     back = REGISTRY.decode(stored)
     assert back == value
     assert type(back) is type(value)

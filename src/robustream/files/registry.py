@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robustream.errors import DamagedFileError, InvalidInputError
-from robustream.storage.tree import Tree
+from robustream.files.tree import Tree
 
 __all__ = ["Registry"]
 
@@ -52,7 +52,7 @@ class Registry:
             self._by_name[kind.__name__] = kind
 
     def encode(self, value: Any) -> Tree:
-        """Give the tree of an object."""
+        """Return the tree of an object."""
         names = self._fields.get(type(value))
         if names is not None:
             return {"@": type(value).__name__} | {name: self.encode(getattr(value, name)) for name in names}
@@ -70,7 +70,7 @@ class Registry:
         raise InvalidInputError(f"objects of class {type(value).__name__} cannot be stored")
 
     def decode(self, tree: Tree) -> Any:
-        """Give the object of a tree; a class or a field that is not allowed is a DamagedFileError."""
+        """Return the object of a tree; a class or a field that is not allowed is a DamagedFileError."""
         if isinstance(tree, list):
             return tree if set(map(type, tree)) <= _PLAIN else [self.decode(item) for item in tree]
         if not isinstance(tree, dict):

@@ -10,8 +10,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from robustream import files
 from robustream.errors import DamagedFileError, NewerFormatError
-from robustream.storage import container
 
 TREE = {
     "numbers": np.arange(40.0).reshape(5, 8),
@@ -20,7 +20,7 @@ TREE = {
     "names": np.array(["a", "bb", "ccc"]),
     "nested": [{"x": 1, "y": [float("nan"), 2**70]}, None, "text", np.float32(0.5)],
 }
-PACKED = container.pack(TREE, "example")
+PACKED = files.pack(TREE, "example")
 # Reading may take a few times the file's size, and some room for the machinery of errors.
 MOST_TIMES, ALLOWANCE = 40, 64_000
 
@@ -42,7 +42,7 @@ def crafted(tensors: str = "", data: bytes = b"", tree: str = "{}", **others: st
 
 def assert_refused(data: bytes) -> None:
     with pytest.raises((DamagedFileError, NewerFormatError)) as caught:
-        container.unpack(data, "example")
+        files.unpack(data, "example")
     assert len(str(caught.value)) > 20
 
 
@@ -57,7 +57,7 @@ def peak_memory(data: bytes) -> int:
 
 def test_the_maker_of_crafted_files_makes_good_ones():
     good = crafted(',"a":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}', bytes(16), '{"a":{"$tensor":"a"}}')
-    assert container.unpack(good, "example")["a"].tolist() == [0.0, 0.0]
+    assert files.unpack(good, "example")["a"].tolist() == [0.0, 0.0]
 
 
 def test_truncations():
@@ -105,7 +105,7 @@ def test_random_headers_under_a_right_checksum():
         for place in rng.integers(opening, length, size=rng.integers(1, 4)):
             header[place] = rng.choice(list(b'0123456789"[]{},:-eEnf\\ $tuF'))
         try:
-            container.unpack(seal(bytes(header), PACKED[8 + length :]), "example")
+            files.unpack(seal(bytes(header), PACKED[8 + length :]), "example")
         except (DamagedFileError, NewerFormatError):
             refused += 1
     peak = tracemalloc.get_traced_memory()[1]
@@ -232,14 +232,14 @@ def test_a_newer_format_says_what_is_needed(tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(crafted(format="7", library="robustream 3.2.1", tree="something else altogether"))
     with pytest.raises(NewerFormatError, match=r"model\.safetensors.*format 7.*install robustream 3\.2\.1 or later"):
-        container.read(path, "example")
+        files.read(path, "example")
 
 
 def test_a_damaged_file_says_what_to_do(tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(PACKED[:-1])
     with pytest.raises(DamagedFileError, match=r"model\.safetensors cannot be used: .*checksum.*make it again"):
-        container.read(path, "example")
+        files.read(path, "example")
 
 
 def test_a_large_foreign_file_is_not_read_into_memory(tmp_path):
@@ -249,7 +249,7 @@ def test_a_large_foreign_file_is_not_read_into_memory(tmp_path):
     tracemalloc.start()
     try:
         with pytest.raises(DamagedFileError, match="does not begin"):
-            container.read(path, "example")
+            files.read(path, "example")
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()

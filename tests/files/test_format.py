@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
 from safetensors.numpy import load as load_with_safetensors
 
+from robustream import files
 from robustream.errors import DamagedFileError, InvalidInputError
-from robustream.storage import container
 
 NUMBER_TYPES = [np.bool_, np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64]
 shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
@@ -63,32 +63,30 @@ def assert_same(first, second):
 
 @given(trees)
 def test_every_tree_comes_back(tree):
-    assert_same(tree, container.unpack(container.pack(tree, "example"), "example"))
+    assert_same(tree, files.unpack(files.pack(tree, "example"), "example"))
 
 
 @given(trees)
 def test_safetensors_reads_what_is_packed(tree):
-    load_with_safetensors(container.pack(tree, "example"))
+    load_with_safetensors(files.pack(tree, "example"))
 
 
 @pytest.mark.parametrize(
     "number", [0.1, -0.0, 5e-324, math.pi * 1e300, math.inf, -math.inf, math.nan, 2**63, -(2**64), True, 1]
 )
 def test_numbers_are_exact(number):
-    assert_same(
-        {"x": [number, number]}, container.unpack(container.pack({"x": [number, number]}, "example"), "example")
-    )
+    assert_same({"x": [number, number]}, files.unpack(files.pack({"x": [number, number]}, "example"), "example"))
 
 
 def test_numbers_of_many_digits_come_back():
     tree = {"large": 10**5000, "list": [-(10**5000), 1]}
-    assert container.unpack(container.pack(tree, "example"), "example") == tree
+    assert files.unpack(files.pack(tree, "example"), "example") == tree
 
 
 def test_arrays_have_readable_names_and_the_rest_is_json(tmp_path):
     path = tmp_path / "state.safetensors"
     matrix = np.arange(6.0).reshape(2, 3)
-    container.write(path, {"answer": {"coef_": matrix}, "list": [np.array(True)], "label": "north"}, "example")
+    files.write(path, {"answer": {"coef_": matrix}, "list": [np.array(True)], "label": "north"}, "example")
     with safe_open(path, "np") as file:
         assert set(file.keys()) == {"answer/coef_", "list/0"}
         assert np.array_equal(file.get_tensor("answer/coef_"), matrix)
@@ -100,27 +98,35 @@ def test_arrays_have_readable_names_and_the_rest_is_json(tmp_path):
 
 def test_big_endian_and_strided_arrays_keep_their_values():
     tree = {"big": np.arange(4, dtype=">f8"), "strided": np.arange(12.0).reshape(3, 4)[:, ::-2]}
-    back = container.unpack(container.pack(tree, "example"), "example")
+    back = files.unpack(files.pack(tree, "example"), "example")
     assert np.array_equal(back["big"], tree["big"])
     assert np.array_equal(back["strided"], tree["strided"])
 
 
 def test_the_same_tree_gives_the_same_bytes():
     tree = {"b": np.ones(3), "a": np.zeros((2, 2), np.float32), "c": {"z": 1, "y": 2}}
-    assert container.pack(tree, "example") == container.pack(tree, "example")
+    assert files.pack(tree, "example") == files.pack(tree, "example")
 
 
 def test_one_long_text_among_many_short_ones_is_stored_thriftily_both_ways():
     texts = np.array(["x" * 3000] + ["y"] * 500)
-    packed = container.pack(texts, "example")
+    packed = files.pack(texts, "example")
     assert len(packed) < 1.1 * texts.nbytes
-    assert_same(texts, container.unpack(packed, "example"))
+    assert_same(texts, files.unpack(packed, "example"))
+
+
+def test_a_text_longer_than_any_header_comes_back(monkeypatch):
+    monkeypatch.setattr("robustream.files.format._LONGEST_TEXT", 100)
+    tree = {"labels": ["north", "south"] * 20, "numbers": np.arange(3)}
+    packed = files.pack(tree, "example")
+    assert int.from_bytes(packed[:8], "little") < 400
+    assert_same(tree, files.unpack(packed, "example"))
 
 
 @pytest.mark.parametrize("bad", [object(), {1: 2}, (1, 2), np.array([1j]), np.array([1, "a"], object), b"bytes", {1.5}])
 def test_what_cannot_be_stored_is_refused(bad):
     with pytest.raises(InvalidInputError, match="stored"):
-        container.pack({"value": bad}, "example")
+        files.pack({"value": bad}, "example")
 
 
 def test_nesting_without_end_is_refused_when_written():
@@ -128,20 +134,20 @@ def test_nesting_without_end_is_refused_when_written():
     for _ in range(100):
         tree = [tree]
     with pytest.raises(InvalidInputError, match="nested"):
-        container.pack(tree, "example")
+        files.pack(tree, "example")
 
 
 def test_one_kind_is_not_taken_for_another(tmp_path):
     path = tmp_path / "model.safetensors"
-    container.write(path, {"a": 1}, "model")
-    assert container.read(path, "model") == {"a": 1}
-    assert container.read_any(path).kind == "model"
+    files.write(path, {"a": 1}, "model")
+    assert files.read(path, "model") == {"a": 1}
+    assert files.read_any(path).kind == "model"
     with pytest.raises(
         DamagedFileError, match=r"model\.safetensors cannot be used: it holds a model, not a checkpoint"
     ):
-        container.read(path, "checkpoint")
+        files.read(path, "checkpoint")
 
 
 def test_a_missing_file_is_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
-        container.read(tmp_path / "none.safetensors", "model")
+        files.read(tmp_path / "none.safetensors", "model")

@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from robustream import files
 from robustream.errors import RobustreamError, StorageError
-from robustream.storage import container
 
 WRITE_TOO_MUCH = """
 import resource, signal, sys
 import numpy as np
 from robustream.errors import StorageError
-from robustream.storage import container
+from robustream import files
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
-    container.write(sys.argv[1], {"large": np.zeros(100_000)}, "example")
+    files.write(sys.argv[1], {"large": np.zeros(100_000)}, "example")
 except StorageError as error:
     print(error)
 """
@@ -46,38 +46,38 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_leaves_the_old_file(small_disk):
     path = small_disk / "state.safetensors"
-    container.write(path, {"round": 1}, "example")
+    files.write(path, {"round": 1}, "example")
     with pytest.raises(StorageError, match=r"state\.safetensors could not be written .*intact") as caught:
-        container.write(path, {"large": np.zeros(1_000_000)}, "example")
+        files.write(path, {"large": np.zeros(1_000_000)}, "example")
     assert caught.value.errno == errno.ENOSPC
-    assert container.read(path, "example") == {"round": 1}
+    assert files.read(path, "example") == {"round": 1}
     assert os.listdir(small_disk) == ["state.safetensors"]
 
 
 def test_a_disk_turned_read_only_leaves_the_old_file(small_disk):
     path = small_disk / "state.safetensors"
-    container.write(path, {"round": 1}, "example")
+    files.write(path, {"round": 1}, "example")
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(StorageError, match=r"Read-only.*intact"):
-        container.write(path, {"round": 2}, "example")
-    assert container.read(path, "example") == {"round": 1}
+        files.write(path, {"round": 2}, "example")
+    assert files.read(path, "example") == {"round": 1}
 
 
 def test_a_file_size_limit_leaves_the_old_file(tmp_path):
     path = tmp_path / "state.safetensors"
-    container.write(path, {"round": 1}, "example")
+    files.write(path, {"round": 1}, "example")
     finished = subprocess.run(
         [sys.executable, "-c", WRITE_TOO_MUCH, str(path)], capture_output=True, text=True, check=True
     )
     assert "could not be written" in finished.stdout
     assert "intact" in finished.stdout
-    assert container.read(path, "example") == {"round": 1}
+    assert files.read(path, "example") == {"round": 1}
     assert os.listdir(tmp_path) == ["state.safetensors"]
 
 
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(StorageError, match=r"could not be written.*nothing was left") as caught:
-        container.write(tmp_path / "none" / "state.safetensors", {}, "example")
+        files.write(tmp_path / "none" / "state.safetensors", {}, "example")
     assert isinstance(caught.value, OSError)
     assert isinstance(caught.value, RobustreamError)
 
@@ -85,21 +85,21 @@ def test_a_missing_folder_is_named(tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind the superuser")
 def test_a_read_only_folder_leaves_the_old_file(tmp_path):
     path = tmp_path / "state.safetensors"
-    container.write(path, {"round": 1}, "example")
+    files.write(path, {"round": 1}, "example")
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(StorageError, match="intact"):
-            container.write(path, {"round": 2}, "example")
+            files.write(path, {"round": 2}, "example")
     finally:
         tmp_path.chmod(0o700)
-    assert container.read(path, "example") == {"round": 1}
+    assert files.read(path, "example") == {"round": 1}
 
 
 def test_a_folder_of_that_name_stays(tmp_path):
     path = tmp_path / "state.safetensors"
     path.mkdir()
     with pytest.raises(StorageError):
-        container.write(path, {}, "example")
+        files.write(path, {}, "example")
     assert path.is_dir()
     assert os.listdir(tmp_path) == ["state.safetensors"]
 
@@ -107,20 +107,20 @@ def test_a_folder_of_that_name_stays(tmp_path):
 def test_a_new_file_has_the_usual_mode_and_a_replaced_one_its_own(tmp_path):
     plain, path = tmp_path / "plain", tmp_path / "state.safetensors"
     plain.write_text("")
-    container.write(path, {}, "example")
+    files.write(path, {}, "example")
     assert path.stat().st_mode == plain.stat().st_mode
     path.chmod(0o640)
-    container.write(path, {}, "example")
+    files.write(path, {}, "example")
     assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_link_stays_a_link(tmp_path):
     target, link = tmp_path / "target.safetensors", tmp_path / "latest.safetensors"
-    container.write(target, {"round": 1}, "example")
+    files.write(target, {"round": 1}, "example")
     link.symlink_to(target)
-    container.write(link, {"round": 2}, "example")
+    files.write(link, {"round": 2}, "example")
     assert link.is_symlink()
-    assert container.read(target, "example") == {"round": 2}
+    assert files.read(target, "example") == {"round": 2}
 
 
 def test_what_killed_writers_left_long_ago_is_removed(tmp_path):
@@ -131,11 +131,11 @@ def test_what_killed_writers_left_long_ago_is_removed(tmp_path):
         left.write_bytes(b"half")
     for left in (old, foreign):
         os.utime(left, (0, 0))
-    container.write(path, {"round": 1}, "example")
+    files.write(path, {"round": 1}, "example")
     assert sorted(os.listdir(tmp_path)) == [foreign.name, young.name, path.name]
 
 
 def test_relative_paths_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    container.write(Path("state.safetensors"), {"round": 1}, "example")
-    assert container.read("state.safetensors", "example") == {"round": 1}
+    files.write(Path("state.safetensors"), {"round": 1}, "example")
+    assert files.read("state.safetensors", "example") == {"round": 1}
