@@ -18,11 +18,11 @@ from robustream.batch import Batch, Illegible
 from robustream.errors import InvalidInputError
 from robustream.estimators import OutlierRobust, OutlierRobustRegressor, TrimmedRegressor
 from robustream.persistence import load_with_extra
-from robustream.sources.reading_ahead import read_ahead
+from robustream.sources.lookahead import read_ahead
 from robustream.sources.tables import open_tables
+from robustream.sources.tables.frames import frame_of_rows
 from robustream.sources.tables.schema import UnknownColumnsError
-from robustream.sources.tables.whole_frames import frame_of_rows
-from robustream.sources.tables.writing import table_writer
+from robustream.sources.tables.writer import table_writer
 
 __all__ = ["Applied", "apply_to_files"]
 

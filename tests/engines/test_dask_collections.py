@@ -12,7 +12,7 @@ from robustream.learners import Classical, LinearProblem
 from robustream.runs.distributed import gather
 from robustream.runs.online import Plan, begin, settle
 from robustream.sources import ArraySource
-from robustream.sources.dask_collections import DaskSource, is_dask_collection
+from robustream.sources.dask import DaskSource, is_dask_collection
 
 array = pytest.importorskip("dask.array")
 frames = pytest.importorskip("dask.dataframe")

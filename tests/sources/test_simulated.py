@@ -13,7 +13,7 @@ from robustream.sources import (
     coefficient_error,
     subspace_error,
 )
-from robustream.sources.known import KnownOutliers
+from robustream.sources.ground_truth import KnownOutliers
 
 # Slow moments of a busy machine are no failures, and every run tries the same examples.
 REPEATABLE = settings(deadline=None, derandomize=True)
@@ -122,7 +122,7 @@ def test_truth_is_that_of_the_seed_alone() -> None:
         ({"outliers": [0.1, 0.2]}, "one number for each of the 6 batches"),
         ({"outliers": "many"}, "outliers must be a number"),
         ({"outliers": float("nan")}, "outliers must lie"),
-        ({"components": 6}, "at most the number of columns, 5; 6 came"),
+        ({"components": 6}, "at most the number of columns, 5, got 6"),
         ({"rows": 0}, "rows must be"),
         ({"noise": -1.0}, "noise must be"),
         ({"seed": -1}, "seed must be"),

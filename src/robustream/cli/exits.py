@@ -36,7 +36,7 @@ def fail(message: str, code: ExitCode) -> typer.Exit:
 def refuse_overwriting(sources: Sequence[str], *outputs: Path | None) -> None:
     """Raise if a result would be written over one of the files that are read."""
     from robustream.errors import InvalidInputError
-    from robustream.sources.tables.finding import find_files
+    from robustream.sources.tables.paths import find_files
 
     read = set() if list(sources) == ["-"] else {Path(path).resolve() for path in find_files(sources)}
     for output in outputs:

@@ -28,7 +28,7 @@ from robustream.runs.online import Plan, require_quorum
 from robustream.runs.outlying import examine_batch
 from robustream.runs.workers import map_in_order
 from robustream.sources.base import Source
-from robustream.sources.reading_ahead import read_ahead
+from robustream.sources.lookahead import read_ahead
 
 __all__ = ["fit"]
 

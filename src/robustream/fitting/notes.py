@@ -41,7 +41,7 @@ def _worst_rows(model: Any, moment: Moment) -> list[Tree]:
     rows = [row for row in moment.history.outlying if row.index in believed]
     if not rows or isinstance(model, OutlierRobust):
         return []
-    from robustream.sources.tables.whole_frames import frame_of_rows  # pyarrow comes with the first files
+    from robustream.sources.tables.frames import frame_of_rows  # pyarrow comes with the first files
 
     X = frame_of_rows(np.stack([row.x for row in rows]), getattr(model, "feature_names_in_", None))
     if isinstance(model, OutlierRobustPCA):

@@ -23,7 +23,7 @@ from robustream.fitting.targets import (
     target_names,
 )
 from robustream.sources.base import Source
-from robustream.sources.dask_collections import is_dask_collection
+from robustream.sources.dask import is_dask_collection
 
 __all__ = ["Opened", "open_source", "open_table"]
 
@@ -77,7 +77,7 @@ def open_table(estimator: Any, source: Any, reading: Reading) -> Opened:
 
 def open_dask(estimator: Any, collection: Any, reading: Reading) -> Opened:
     """Look at a Dask array or data frame; its partitions are the batches."""
-    from robustream.sources.dask_collections import DaskSource
+    from robustream.sources.dask import DaskSource
 
     if not hasattr(collection, "columns"):
         y = reading.target if needs_target(estimator) else None
@@ -144,7 +144,7 @@ def _open_arrays(estimator: Any, X: NDArray[Any], reading: Reading) -> Opened:
 
 
 def _open_frame(estimator: Any, frame: Any, reading: Reading) -> Opened:
-    from robustream.sources.tables.whole_frames import arrays_of_frame
+    from robustream.sources.tables.frames import arrays_of_frame
 
     by_name = names_columns(reading.target)
     X, y, selection = arrays_of_frame(
@@ -164,7 +164,7 @@ def _cut_arrays(
     estimator: Any, X: NDArray[Any], y: NDArray[Any] | None, names: NDArray[Any] | None, reading: Reading
 ) -> Opened:
     from robustream.sources.arrays import ArraySource
-    from robustream.sources.screened import ScreenedSource
+    from robustream.sources.tables.missing import ScreenedSource
 
     outputs = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
     layout = layout_for(estimator, X.shape[1], outputs, reading, y)
@@ -182,7 +182,7 @@ def _cut_arrays(
 
 def open_source(estimator: Any, source: Source, reading: Reading) -> Opened:
     """Look at batches that come from a Source."""
-    from robustream.sources.screened import ScreenedSource
+    from robustream.sources.tables.missing import ScreenedSource
 
     if reading.target is not None or reading.columns is not None or len(reading.exclude):
         raise InvalidInputError("target, columns and exclude are not for a Source, whose batches have X and y already")
@@ -203,7 +203,7 @@ def open_source(estimator: Any, source: Source, reading: Reading) -> Opened:
 
 def _peek(source: Source) -> tuple[Any, Source]:
     """Give the first usable batch, and a source that still has it."""
-    from robustream.sources.peeked import peek
+    from robustream.sources.lookahead import peek
 
     first, whole = peek(source)
     if first is None or first.failure is not None:

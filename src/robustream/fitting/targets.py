@@ -14,7 +14,7 @@ from robustream.estimators import OutlierRobust, OutlierRobustPCA
 from robustream.estimators._layout import Layout
 
 if TYPE_CHECKING:
-    from robustream.sources.tables.conversion import Selection
+    from robustream.sources.tables.schema import Selection
 
 __all__ = [
     "Reading",
@@ -60,7 +60,7 @@ def selection_for(
     estimator: Any, X: NDArray[Any], y: NDArray[Any] | None, names: NDArray[Any] | None, reading: Reading
 ) -> Selection:
     """Give how batches of arrays are brought into shape: names, types, and the shape that y has for the learner."""
-    from robustream.sources.tables.conversion import Selection
+    from robustream.sources.tables.schema import Selection
 
     dtype = X.dtype if X.dtype in (np.dtype(np.float32), np.dtype(np.float64)) else np.dtype(np.float64)
     features = tuple(str(name) for name in names) if names is not None else tuple(f"x{k}" for k in range(X.shape[1]))

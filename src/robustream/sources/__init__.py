@@ -1,16 +1,20 @@
-"""Where batches come from: arrays, files, simulations with a known truth, and garbage made on purpose."""
+"""Where batches come from: arrays, files, simulations with a known truth, and contamination made on purpose."""
 
 from typing import TYPE_CHECKING, Any
 
 from robustream.sources.arrays import ArraySource, cut
-from robustream.sources.base import Source
-from robustream.sources.corruption import CorruptedBatches, CorruptedCells, CorruptedRows
+from robustream.sources.base import Source, batch_at
+from robustream.sources.contamination import (
+    CorruptedBatches,
+    CorruptedCells,
+    CorruptedRows,
+    place_batches,
+    spread_outliers,
+)
+from robustream.sources.ground_truth import KnownOutliers, clean_part, coefficient_error, subspace_error
 from robustream.sources.iterables import IterableSource
-from robustream.sources.known import KnownOutliers, batch_at, clean_part
-from robustream.sources.reading_ahead import read_ahead
+from robustream.sources.lookahead import read_ahead
 from robustream.sources.simulated import SimulatedPCA, SimulatedRegression
-from robustream.sources.spread import place_batches, spread_outliers
-from robustream.sources.truth import coefficient_error, subspace_error
 
 if TYPE_CHECKING:
     from robustream.sources.tables import Tables, TableSource, open_tables

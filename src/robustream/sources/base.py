@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from robustream.batch import Batch
+from robustream.errors import InvalidInputError
 
-__all__ = ["OneBatch", "Partition", "Source"]
+__all__ = ["OneBatch", "Partition", "Source", "batch_at"]
 
 
 class Partition(ABC):
@@ -44,14 +45,14 @@ class Source(ABC):
     @property
     @abstractmethod
     def count(self) -> int | None:
-        """Give the number of batches, or None if it is unknown or unbounded."""
+        """Return the number of batches, or None if it is unknown or unbounded."""
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield all batches."""
         return self.batches()
 
     def partitions(self) -> Sequence[Partition] | None:
-        """Give what workers elsewhere can read by themselves; None if only this process can read the batches.
+        """Return what workers elsewhere can read by themselves; None if only this process can read the batches.
 
         By default each batch is a partition, read by a copy of this source: right for sources that are small to send
         and start anywhere at no cost.
@@ -61,7 +62,7 @@ class Source(ABC):
         return [OneBatch(self, index) for index in range(self.count)]
 
     def fingerprint(self) -> str | None:
-        """Give a short digest that differs for other data or other batches; None if that cannot be told.
+        """Return a short digest that differs for other data or other batches; None if that cannot be told.
 
         A checkpoint keeps it, so that a run is not resumed on other data.
         """
@@ -85,3 +86,16 @@ class OneBatch(Partition):
         """Yield the batch."""
         if start == 0:
             yield next(self.source.batches(self.first_index))
+
+
+def batch_at(source: Source, index: int) -> Batch:
+    """Return one batch of a source.
+
+    >>> import numpy as np
+    >>> from robustream.sources import ArraySource
+    >>> batch_at(ArraySource(np.zeros((6, 1)), batch_size=2), 2).label
+    'rows 4-5'
+    """
+    for batch in source.batches(start=index):
+        return batch
+    raise InvalidInputError(f"index must be that of a batch; the source has no batch {index!r}.")

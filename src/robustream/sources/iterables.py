@@ -46,7 +46,7 @@ class IterableSource(Source):
     ) -> None:
         if not callable(items) and not isinstance(items, Iterable):
             raise InvalidInputError(
-                f"items must be an iterable of batches or a function that returns one; {type(items).__name__} came."
+                f"items must be an iterable of batches or a function that returns one, got {type(items).__name__}."
             )
         self._items = items
         self._used = False
@@ -61,12 +61,12 @@ class IterableSource(Source):
 
     @property
     def count(self) -> int | None:
-        """Give the number of batches if the iterable has a length."""
+        """Return the number of batches if the iterable has a length."""
         return len(self._items) if isinstance(self._items, Sized) else None
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Give the names of the columns, once an item that has any was read."""
+        """Return the names of the columns, once an item that has any was read."""
         return self._names
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
@@ -74,7 +74,7 @@ class IterableSource(Source):
         return self._read(self._open(), start)
 
     def partitions(self) -> None:
-        """Give None: only this process has the items."""
+        """Return None: only this process has the items."""
 
     def _open(self) -> Iterator[Any]:
         items = iter(self._items() if callable(self._items) else self._items)

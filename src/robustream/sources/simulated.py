@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.sources.checking import check_count, check_float_dtype, check_positive
-from robustream.sources.known import KnownOutliers, Mask
-from robustream.sources.randomness import generator_for
+from robustream.sources.ground_truth import KnownOutliers, Mask, generator_for
 
 __all__ = ["SimulatedPCA", "SimulatedRegression"]
 
@@ -47,7 +46,7 @@ class _Simulated(KnownOutliers):
 
     @property
     def count(self) -> int:
-        """Give the number of batches."""
+        """Return the number of batches."""
         return self.outlier_fractions.size
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
@@ -88,7 +87,7 @@ class _Simulated(KnownOutliers):
 
     def _check_index(self, index: int) -> None:
         if check_count("index", index, least=0) >= self.count:
-            raise InvalidInputError(f"index must be below the number of batches, {self.count}; {index!r} came.")
+            raise InvalidInputError(f"index must be below the number of batches, {self.count}, got {index!r}.")
 
 
 class SimulatedPCA(_Simulated):
@@ -133,7 +132,7 @@ class SimulatedPCA(_Simulated):
         self.components = check_count("components", components)
         if self.components > self.columns:
             raise InvalidInputError(
-                f"components must be at most the number of columns, {self.columns}; {components!r} came."
+                f"components must be at most the number of columns, {self.columns}, got {components!r}."
             )
         directions = self._generator(0, "truth").standard_normal((self.columns, self.components))
         self.basis: NDArray[np.float64] = np.linalg.qr(directions)[0]
@@ -207,16 +206,16 @@ class SimulatedRegression(_Simulated):
 
 
 def _fractions(outliers: ArrayLike, batches: int) -> NDArray[np.float64]:
-    """Give one fraction for each batch."""
+    """Return one fraction for each batch."""
     try:
         fractions = np.asarray(outliers, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"outliers must be a number or one number for each batch; {outliers!r} came.") from None
+        raise InvalidInputError(f"outliers must be a number or one number for each batch, got {outliers!r}.") from None
     if fractions.shape not in ((), (batches,)):
         raise InvalidInputError(
-            f"outliers must be a number or one number for each of the {batches} batches; "
-            f"an array of shape {fractions.shape} came."
+            f"outliers must be a number or one number for each of the {batches} batches, "
+            f"got an array of shape {fractions.shape}."
         )
     if not np.all((fractions >= 0) & (fractions <= 1)):
-        raise InvalidInputError(f"outliers must lie between 0 and 1; {outliers!r} came.")
+        raise InvalidInputError(f"outliers must lie between 0 and 1, got {outliers!r}.")
     return np.broadcast_to(fractions, batches).copy()

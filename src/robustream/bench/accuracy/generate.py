@@ -11,7 +11,7 @@ from robustream.bench.accuracy.designs import TABLES, Design, make_design, make_
 from robustream.bench.accuracy.dirt import LEVEL, PCA_DIRT, REGRESSION_DIRT, PCAScene, RegressionScene, spoil_cells
 from robustream.bench.accuracy.sample import Array, DirtyBatch, Mask, Sample
 from robustream.sources import ArraySource, CorruptedBatches
-from robustream.sources.randomness import generator_for
+from robustream.sources.ground_truth import generator_for
 
 if TYPE_CHECKING:
     from robustream.bench.accuracy.cases import Case

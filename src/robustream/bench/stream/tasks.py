@@ -65,7 +65,7 @@ def _incremental(paths: Sequence[str], batch_rows: int) -> Callable[[], Any]:
     from sklearn.decomposition import IncrementalPCA
     from threadpoolctl import threadpool_limits
 
-    from robustream.sources.tables.tables import Tables
+    from robustream.sources.tables.files import Tables
 
     def work() -> None:
         model = IncrementalPCA(COMPONENTS)
@@ -82,7 +82,7 @@ def _ours(
     paths: Sequence[str], batch_rows: int, *, learner: str = "refined", n_jobs: int | None = None, engine: Any = None
 ) -> Callable[[], Any]:
     import robustream.kernels._trimmed_tile
-    import robustream.sources.tables.tables  # noqa: F401
+    import robustream.sources.tables.files  # noqa: F401
     from robustream.estimators import OutlierRobustPCA
     from robustream.fitting import fit
 

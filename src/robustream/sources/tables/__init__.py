@@ -1,14 +1,31 @@
-"""Files of rows as batches: Parquet, Arrow, Feather, CSV and NumPy files, folders and patterns of them.
+"""Files of rows as batches: Parquet, Arrow, Feather, CSV and NumPy files, folders and patterns of them, standard input.
 
-`Tables` looks at the files and decides what is read; `Tables.in_batches` gives the source. The way of a batch: a
-`TableFile` (what is known of a file) is cut into `Pieces`; a `FilePartition` reads consecutive pieces; `conversion`
-makes rows of columns; `screening` drops what is missing. Nothing of this raises once the batches are being read:
-what cannot be had comes as `Batch.unreadable` with a reason.
+The way of a batch: `files.Tables` probes the files that `paths` finds and decides what is read (`schema`); the module
+of each format (`parquet`, `arrow`, `npy`, `csv`) looks at a file and cuts it into `pieces`; `files.FilePartition`
+reads consecutive pieces; `rows` makes rows of columns; `missing` drops rows with missing cells. Nothing of this
+raises once the batches are being read: what cannot be had comes as `Batch.unreadable` with a reason (`error_text`).
 """
 
-from robustream.sources.tables.opening import open_tables
-from robustream.sources.tables.piped import PipedSource, PipedTable
-from robustream.sources.tables.source import TableSource
-from robustream.sources.tables.tables import Tables
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from robustream.errors import InvalidInputError
+from robustream.sources.tables.files import Tables, TableSource
+from robustream.sources.tables.paths import Paths
+from robustream.sources.tables.stdin import PipedSource, PipedTable
 
 __all__ = ["PipedSource", "PipedTable", "TableSource", "Tables", "open_tables"]
+
+
+def open_tables(paths: Paths, **options: Any) -> Tables | PipedTable:
+    """Open files, or standard input for "-"; the options are those of `Tables`."""
+    named = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if "-" not in named:
+        return Tables(named, **options)
+    if len(named) > 1:
+        raise InvalidInputError("Standard input, '-', cannot be read together with files.")
+    if options.pop("join_small_files", False):
+        raise InvalidInputError("join_small_files is for files; the rows of standard input are joined anyway.")
+    return PipedTable(**options)

@@ -1,8 +1,12 @@
-"""Items of an iterable (arrays, pairs, data frames) as batches, by the rules that hold for files."""
+"""Data frames of whatever library (pandas, Polars, Arrow), by the rules that hold for files.
+
+`arrays_of_frame` takes one frame whole; `FrameReader` makes batches of the items of an iterable.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +16,44 @@ from numpy.typing import NDArray
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.sources.checking import check_choice
-from robustream.sources.tables.conversion import Rows, Selection, rows_of_table
-from robustream.sources.tables.described import ArrowColumns
-from robustream.sources.tables.npy_files import numbered
-from robustream.sources.tables.reasons import UnusableError, explain
-from robustream.sources.tables.schema import choose_columns, why_unfit
-from robustream.sources.tables.screening import MISSING, batch_of_rows
+from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.missing import MISSING, batch_of_rows
+from robustream.sources.tables.rows import Rows, rows_of_table
+from robustream.sources.tables.schema import Selection, choose_columns, columns_of_schema, numbered, why_unfit
 
-__all__ = ["FrameReader", "as_table"]
+__all__ = ["FrameReader", "arrays_of_frame", "as_table", "frame_of_rows"]
+
+
+def arrays_of_frame(
+    frame: Any,
+    *,
+    target: str | Sequence[str] | None,
+    columns: Sequence[str] | None,
+    exclude: str | Sequence[str],
+    text_target: bool,
+) -> tuple[NDArray[Any], NDArray[Any] | None, Selection]:
+    """Return X and y of a pandas, Polars or Arrow table, missing cells as NaN, and which columns they are."""
+    try:
+        table = as_table(frame)
+    except UnusableError as error:
+        raise InvalidInputError(f"the data frame cannot be used: {error}") from error
+    if table is None or not table.num_rows:
+        raise InvalidInputError(f"a data frame must have rows, got a {type(frame).__name__} without any")
+    selection = choose_columns(
+        [columns_of_schema(table.schema)],
+        target=target,
+        columns=columns,
+        exclude=exclude,
+        missing="keep",
+        text_target=text_target,
+    )
+    rows = rows_of_table(table, selection)
+    return rows.X, rows.y, selection
+
+
+def frame_of_rows(X: NDArray[Any], names: NDArray[Any] | None) -> Any:
+    """Return rows the names that a model was fitted with, for it warns where they have none."""
+    return X if names is None else pa.table(dict(zip(names, X.T, strict=True)))
 
 
 class FrameReader:
@@ -34,7 +68,7 @@ class FrameReader:
         self.names: tuple[str, ...] | None = None  # of the columns, if the items have any
 
     def batch(self, index: int, item: Any) -> Batch:
-        """Give the batch of an item, whatever is wrong with it."""
+        """Return the batch of an item, whatever is wrong with it."""
         if isinstance(item, Batch):
             return item._replace(index=index)
         label = f"item {index}"
@@ -48,25 +82,25 @@ class FrameReader:
         return batch_of_rows(index, label, rows, selection)
 
     def _from_table(self, table: pa.Table) -> tuple[Rows, Selection]:
-        described = ArrowColumns.of(table.schema)
+        columns = columns_of_schema(table.schema)
         if self.selection is None:
-            self.selection = choose_columns([described], missing=self._missing, **self._options)
+            self.selection = choose_columns([columns], missing=self._missing, **self._options)
             self.names = self.selection.features
-        if reason := why_unfit(described, self.selection):
+        if reason := why_unfit(columns, self.selection):
             raise UnusableError(reason)
         return rows_of_table(table, self.selection), self.selection
 
     def _from_arrays(self, item: Any) -> tuple[Rows, Selection]:
         if any(self._options[name] for name in ("target", "columns", "exclude")):
             raise InvalidInputError(
-                f"target, columns and exclude name columns of tables; an item of type {type(item).__name__} came."
+                f"target, columns and exclude name columns of tables, got an item of type {type(item).__name__}."
             )
         X, y = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
         y, table = None if y is None else np.asarray(y), as_table(X)
         X, names = (_numbers(X), None) if table is None else self._from_frame(table)
         if X.ndim != 2 or (y is not None and (y.ndim not in (1, 2) or len(y) != len(X))):
             shapes = X.shape if y is None else (X.shape, y.shape)
-            raise UnusableError(f"X must be rows x columns, and y must have as many rows; arrays of {shapes} came")
+            raise UnusableError(f"X must be rows x columns, and y must have as many rows, got arrays of {shapes}")
         selection = _selection_of(X, y, names or self.names, self._missing)
         if self.selection is None:
             self.names = names
@@ -79,19 +113,19 @@ class FrameReader:
         return Rows(X, y), selection
 
     def _from_frame(self, table: pa.Table) -> tuple[NDArray[Any], tuple[str, ...]]:
-        """Give the numbers of a frame that came beside its target; its columns are matched by name."""
-        described = ArrowColumns.of(table.schema)
+        """Return the numbers of a frame that came beside its target; its columns are matched by name."""
+        columns = columns_of_schema(table.schema)
         chosen = self._beside_target or choose_columns(
-            [described], target=None, columns=None, exclude=(), missing=self._missing, text_target=False
+            [columns], target=None, columns=None, exclude=(), missing=self._missing, text_target=False
         )
-        if reason := why_unfit(described, chosen):
+        if reason := why_unfit(columns, chosen):
             raise UnusableError(reason)
         self._beside_target = chosen
         return rows_of_table(table, chosen).X, chosen.features
 
 
 def as_table(item: Any) -> pa.Table | None:
-    """Give a data frame of whatever library as an Arrow table; None if it is none."""
+    """Return a data frame of whatever library as an Arrow table; None if it is none."""
     if isinstance(item, pa.Table):
         return item
     if isinstance(item, pa.RecordBatch):
@@ -117,7 +151,7 @@ def _from_pandas(frame: Any) -> pa.Table:
 def _numbers(values: Any) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
-        raise UnusableError(f"X must hold numbers; an array of {array.dtype} came")
+        raise UnusableError(f"X must hold numbers, got an array of {array.dtype}")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 
 import pyarrow.parquet as pq
 
-from robustream.sources.tables.base import Outcome, Pieces
-from robustream.sources.tables.conversion import Selection, rows_of_table
-from robustream.sources.tables.described import ArrowColumns
-from robustream.sources.tables.groups import GroupedFile, GroupedPieces, regroup
-from robustream.sources.tables.reasons import UnusableError, some_names
+from robustream.sources.tables.error_text import UnusableError, some_names
+from robustream.sources.tables.pieces import CHANGED, GroupedPieces, Outcome, TableFile, regroup
+from robustream.sources.tables.rows import rows_of_table
+from robustream.sources.tables.schema import Selection, columns_of_schema
 
-__all__ = ["ParquetFile", "ParquetPieces", "look_at_parquet"]
+__all__ = ["ParquetPieces", "look_at_parquet"]
 
 # Columns are read through windows of so many bytes all together. Without them a whole row group would be held, which is
 # as large as its writer liked.
@@ -27,21 +27,12 @@ _LARGE_FOOTER = 1 << 21
 _one_at_a_time = Lock()
 
 
-@dataclass(frozen=True)
-class ParquetFile(GroupedFile):
-    """A Parquet file as its footer describes it."""
-
-    def pieces(self, rows_per_batch: int) -> Pieces:
-        return ParquetPieces(self.path, self.groups, rows_per_batch)
-
-
-def look_at_parquet(path: str, size: int) -> ParquetFile:
+def look_at_parquet(path: str, size: int) -> TableFile:
     """Read the footer of a file."""
     with _one_at_a_time if _footer_bytes(path, size) > _LARGE_FOOTER else nullcontext(), pq.ParquetFile(path) as file:
-        schema, metadata = file.schema_arrow, file.metadata
-        groups = tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups))
-        described = ArrowColumns.of(schema)
-    return ParquetFile(path, size, described.columns, described.doubled, groups)
+        groups = _rows_of_groups(file)
+        columns = columns_of_schema(file.schema_arrow)
+    return TableFile(path, size, columns, sum(groups), partial(ParquetPieces, path, groups))
 
 
 def _footer_bytes(path: str, size: int) -> int:
@@ -50,24 +41,25 @@ def _footer_bytes(path: str, size: int) -> int:
         return int.from_bytes(file.read(4), "little")
 
 
+def _rows_of_groups(file: pq.ParquetFile) -> tuple[int, ...]:
+    metadata = file.metadata
+    return tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups))
+
+
 @dataclass(frozen=True)
 class ParquetPieces(GroupedPieces):
     """Batches of a Parquet file."""
 
-    @property
-    def format(self) -> str:
-        return "Parquet"
+    format = "Parquet"
 
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
         groups, skip, sizes = self.covering(start, stop)
         window = min(_MOST_WINDOW, max(_LEAST_WINDOW, _WINDOWS // len(selection.names)))
         with pq.ParquetFile(self.path, buffer_size=window, pre_buffer=False) as file:
-            metadata = file.metadata
-            if tuple(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)) != self.groups:
-                raise UnusableError("the file has changed since it was first looked at")
+            if _rows_of_groups(file) != self.groups:
+                raise UnusableError(CHANGED)
             names = frozenset(file.schema_arrow.names)
-            absent = [name for name in selection.names if name not in names]
-            if absent:
+            if absent := [name for name in selection.names if name not in names]:
                 raise UnusableError(f"it has no column {some_names(absent)}")
             batches = file.iter_batches(max(sizes), row_groups=groups, columns=list(selection.names))
             for table in regroup(batches, skip, sizes):

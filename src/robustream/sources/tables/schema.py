@@ -1,26 +1,183 @@
-"""Which columns to read: decided by the majority of the files, since any one of them may be garbage, the first too."""
+"""Which columns to read: decided by the majority of the files, since any one of them may be garbage, the first too.
+
+What a column holds is told in a few words (its kind): numbers of several sorts, text, dates, nothing. `Columns` is what
+is known of one table before it is read, `Selection` what is read from all of them.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from robustream.errors import InvalidInputError
-from robustream.sources.tables.conversion import Selection
-from robustream.sources.tables.described import Described
-from robustream.sources.tables.kinds import NUMERIC, describe_kind
-from robustream.sources.tables.reasons import some_names
+from robustream.sources.tables.error_text import some_names
 
-__all__ = ["UnknownColumnsError", "choose_columns", "why_unfit"]
+__all__ = [
+    "NUMERIC",
+    "Columns",
+    "Selected",
+    "Selection",
+    "UnknownColumnsError",
+    "choose_columns",
+    "columns_of",
+    "columns_of_schema",
+    "describe_kind",
+    "kind_of",
+    "kind_of_numpy",
+    "numbered",
+    "why_unfit",
+]
 
+NUMERIC = frozenset({"float32", "float64", "integer", "boolean", "decimal", "null"})
+
+_WORDS = {"text": "text", "date": "dates or times", "other": "nested or binary values"}
 # Columns without a name, and what pandas makes of its index: they number rows, or are empty.
 _NUMBERS_OF_ROWS = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__")
 # Numbers with decimals, and dates. Whole numbers are names that pandas gives, or years.
 _LIKE_A_CELL = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?|-\d+|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def kind_of(arrow_type: pa.DataType) -> str:
+    """Return what a column of an Arrow type holds.
+
+    >>> kind_of(pa.int8()), kind_of(pa.float16()), kind_of(pa.large_string()), kind_of(pa.null())
+    ('integer', 'float32', 'text', 'null')
+    """
+    types = pa.types
+    if types.is_dictionary(arrow_type):
+        return kind_of(arrow_type.value_type)
+    tests: tuple[tuple[str, Any], ...] = (
+        ("float64", types.is_float64),
+        ("float32", types.is_floating),
+        ("integer", types.is_integer),
+        ("boolean", types.is_boolean),
+        ("decimal", types.is_decimal),
+        ("null", types.is_null),
+        ("date", types.is_temporal),
+        ("text", lambda kind: types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view()),
+    )
+    return next((name for name, test in tests if test(arrow_type)), "other")
+
+
+def kind_of_numpy(dtype: np.dtype[Any]) -> str:
+    """Return what an array of a NumPy type holds.
+
+    >>> kind_of_numpy(np.dtype(np.float16)), kind_of_numpy(np.dtype("U5"))
+    ('float32', 'text')
+    """
+    if dtype.kind == "f":
+        return "float32" if dtype.itemsize <= 4 else "float64"
+    kinds = {"i": "integer", "u": "integer", "b": "boolean", "U": "text", "M": "date", "m": "date"}
+    return kinds.get(dtype.kind, "other")
+
+
+def describe_kind(kind: str) -> str:
+    """Say in words what a column holds."""
+    return _WORDS.get(kind, "numbers")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table: their kinds by name, in the order of the table.
+
+    `doubled` are the names that more than one column has; `certain` says whether the kinds hold for all rows, or only
+    for the first ones.
+    """
+
+    kinds: Mapping[str, str]
+    doubled: frozenset[str]
+    certain: bool
+
+
+def columns_of(names: Sequence[str], kinds: Sequence[str], *, certain: bool = True) -> Columns:
+    """Return the columns of these names and kinds; thousands of files alike share one answer.
+
+    >>> columns_of(["a", "b", "a"], ["text", "text", "text"]).doubled
+    frozenset({'a'})
+    """
+    return _columns(tuple(map(sys.intern, names)), tuple(kinds), certain)
+
+
+@lru_cache(maxsize=8)
+def _columns(names: tuple[str, ...], kinds: tuple[str, ...], certain: bool) -> Columns:
+    doubled = frozenset(name for name, times in Counter(names).items() if times > 1)
+    return Columns(dict(zip(names, kinds, strict=True)), doubled, certain)
+
+
+def columns_of_schema(schema: pa.Schema) -> Columns:
+    """Return the columns of an Arrow schema."""
+    return columns_of(schema.names, [kind_of(arrow_type) for arrow_type in schema.types])
+
+
+def numbered(columns: int) -> list[str]:
+    """Name columns that have no names.
+
+    >>> numbered(3)
+    ['f0', 'f1', 'f2']
+    """
+    return [f"f{place}" for place in range(columns)]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which columns are read, and what becomes of them.
+
+    Parameters
+    ----------
+    features, targets : names of columns.
+    single : whether y has one dimension.
+    dtype : type of X, and of a y of numbers.
+    target_kind : "number", or what the targets hold where they are classes: "integer", "boolean", "text", "float64".
+    missing : "skip", "skip-infinite", "error" or "keep"; see `Tables`.
+    """
+
+    features: tuple[str, ...]
+    targets: tuple[str, ...]
+    single: bool
+    dtype: np.dtype[Any]
+    target_kind: str
+    missing: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        return self.features + self.targets
+
+    @property
+    def text_targets(self) -> frozenset[str]:
+        """The columns that are read as text."""
+        return frozenset(self.targets if self.target_kind == "text" else ())
+
+
+class Selected:
+    """What the chosen columns tell of a table that has not been read yet."""
+
+    _selection: Selection
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the columns of X."""
+        return self._selection.features
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """The names of the columns of y."""
+        return self._selection.targets
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of X: float32 if all columns are float16 or float32, else float64."""
+        return self._selection.dtype
 
 
 class UnknownColumnsError(InvalidInputError):
@@ -35,7 +192,7 @@ class UnknownColumnsError(InvalidInputError):
 
 
 def choose_columns(
-    files: Sequence[Described],
+    tables: Sequence[Columns],
     *,
     target: str | Sequence[str] | None,
     columns: Sequence[str] | None,
@@ -43,23 +200,24 @@ def choose_columns(
     missing: str,
     text_target: bool,
 ) -> Selection:
-    """Decide what is read from all files; see `Tables` for the parameters."""
+    """Decide what is read from all tables; see `Tables` for the parameters."""
     targets = _names("target", target)
     left_out = _names("exclude", exclude)
     wanted = None if columns is None else _names("columns", columns)
-    known = Counter(name for file in files for name in file.columns)
+    known = Counter(name for table in tables for name in table.kinds)
     for argument, names in ("target", targets), ("exclude", left_out), ("columns", wanted or ()):
-        _check_known(argument, names, known)
+        if absent := [name for name in names if name not in known]:
+            raise UnknownColumnsError(argument, absent, list(known))
         if both := [name for name in names if argument != "target" and name in targets]:
-            raise InvalidInputError(f"{argument} must not name the target; {some_names(both)} came in both.")
+            raise InvalidInputError(f"{argument} must not name the target, got {some_names(both)} in both.")
     if wanted is None:
-        common = [name for name in _common(files, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
+        common = [name for name in _common(tables, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
         features = tuple(name for name in common if name not in targets and name not in left_out)
     else:
         features = tuple(name for name in wanted if name not in left_out)
     if not features:
         raise InvalidInputError(f"No column is left to learn from; most files have {some_names(list(known))}.")
-    kinds = {name: _usual_kind(name, files) for name in features + targets}
+    kinds = {name: _usual_kind(name, tables) for name in features + targets}
     _refuse_text(features, kinds)
     return Selection(
         features,
@@ -71,16 +229,15 @@ def choose_columns(
     )
 
 
-def why_unfit(file: Described, selection: Selection) -> str | None:
-    """Say why a file cannot give the selected columns, if that is known already."""
-    absent = [name for name in selection.names if name not in file.columns]
-    if absent:
-        return f"it has no column {some_names(absent)} (its columns are {some_names(list(file.columns))})"
-    if doubled := [name for name in selection.names if name in file.doubled]:
+def why_unfit(table: Columns, selection: Selection) -> str | None:
+    """Say why a table cannot give the selected columns, if that is known already."""
+    if absent := [name for name in selection.names if name not in table.kinds]:
+        return f"it has no column {some_names(absent)} (its columns are {some_names(list(table.kinds))})"
+    if doubled := [name for name in selection.names if name in table.doubled]:
         return f"it has more than one column named {some_names(doubled)}"
-    if file.certain:
+    if table.certain:
         for name in selection.names:
-            kind = file.columns[name]
+            kind = table.kinds[name]
             if kind not in NUMERIC and not (kind == "text" and name in selection.text_targets):
                 return f"column {name!r} holds {describe_kind(kind)} where numbers are needed"
     return None
@@ -89,41 +246,35 @@ def why_unfit(file: Described, selection: Selection) -> str | None:
 def _names(argument: str, names: str | Iterable[str] | None) -> tuple[str, ...]:
     listed = () if names is None else (names,) if isinstance(names, str) else tuple(names)
     if not all(isinstance(name, str) for name in listed):
-        raise InvalidInputError(f"{argument} must be names of columns; {names!r} came.")
+        raise InvalidInputError(f"{argument} must be names of columns, got {names!r}.")
     if doubled := [name for name, times in Counter(listed).items() if times > 1]:
-        raise InvalidInputError(f"{argument} must name each column once; {some_names(doubled)} came again.")
+        raise InvalidInputError(f"{argument} must name each column once, got {some_names(doubled)} again.")
     return listed
-
-
-def _check_known(argument: str, names: Sequence[str], known: Counter[str]) -> None:
-    absent = [name for name in names if name not in known]
-    if absent:
-        raise UnknownColumnsError(argument, absent, list(known))
 
 
 def _hint(names: Sequence[str]) -> str:
     """Say what to do about names that seem to be cells: those of a first line that is a row already."""
     if not any(_LIKE_A_CELL.fullmatch(name) for name in names):
         return ""
-    return " If the first line of the files is a row already, say --no-header, or in Python header=False."
+    return " If the first line of the files is a row already, header=False says so."
 
 
-def _common(files: Sequence[Described], known: Counter[str]) -> list[str]:
-    """Give the columns that most files have, in the order in which most of the files that have them all have them."""
-    common = {name for name, times in known.items() if 2 * times > len(files)}
+def _common(tables: Sequence[Columns], known: Counter[str]) -> list[str]:
+    """Return the columns that most tables have, in the order in which most of the tables that have them all do."""
+    common = {name for name, times in known.items() if 2 * times > len(tables)}
     if not common:
         # No column is in most files: the layout that more files have than any other is the best guess left.
-        return list(Counter(tuple(file.columns) for file in files).most_common(1)[0][0])
+        return list(Counter(tuple(table.kinds) for table in tables).most_common(1)[0][0])
     orders = Counter(
-        tuple(name for name in file.columns if name in common) for file in files if common <= file.columns.keys()
+        tuple(name for name in table.kinds if name in common) for table in tables if common <= table.kinds.keys()
     )
     if orders:
         return list(orders.most_common(1)[0][0])
     return [name for name in known if name in common]
 
 
-def _usual_kind(name: str, files: Sequence[Described]) -> str:
-    kinds = Counter(file.columns[name] for file in files if name in file.columns)
+def _usual_kind(name: str, tables: Sequence[Columns]) -> str:
+    kinds = Counter(table.kinds[name] for table in tables if name in table.kinds)
     del kinds["null"]
     if not kinds:
         return "null"
@@ -146,7 +297,7 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
         verb = "holds" if len(refused) == 1 else "hold"
         raise InvalidInputError(
             f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
-            f"exclude=[...] (--exclude NAME) leaves columns out.{_hint(list(kinds))}"
+            f"exclude=[...] leaves columns out.{_hint(list(kinds))}"
         )
 
 
@@ -155,11 +306,8 @@ def _target_kind(targets: Sequence[str], kinds: dict[str, str], text_target: boo
         different = {kinds[name] for name in targets}
         if different <= {"integer"} or different <= {"boolean"} or different <= {"text"}:
             return different.pop()
-        if "text" in different:
-            return "text"
-        return "float64"
-    refused = [name for name in targets if kinds[name] not in NUMERIC]
-    if refused:
+        return "text" if "text" in different else "float64"
+    if refused := [name for name in targets if kinds[name] not in NUMERIC]:
         raise InvalidInputError(
             f"target must be a column of numbers; {some_names(refused)} holds {describe_kind(kinds[refused[0]])}."
         )

@@ -1,0 +1,338 @@
+"""Files of rows as one table: what they hold, decided by the majority of the files, and their batches.
+
+`Tables` probes every file, cheaply, from footers, headers and first lines, and decides what is read; a file that is
+unfit never stops the rest. `TableSource` has the batches, one file after the other; a `FilePartition` is what a worker
+reads by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import accumulate, pairwise
+
+from robustream.batch import Batch
+from robustream.errors import InvalidInputError
+from robustream.sources.base import Partition, Source
+from robustream.sources.checking import check_choice, check_count
+from robustream.sources.tables.arrow import look_at_arrow
+from robustream.sources.tables.csv import look_at_csv
+from robustream.sources.tables.csv_dialect import Wanted
+from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.missing import MISSING, batch_of_rows
+from robustream.sources.tables.npy import look_at_numpy
+from robustream.sources.tables.parquet import look_at_parquet
+from robustream.sources.tables.paths import EXTENSIONS, Paths, extension_of, find_files
+from robustream.sources.tables.pieces import CHANGED, JoinedPieces, Outcome, Pieces, TableFile, UnreadablePieces
+from robustream.sources.tables.schema import Selected, Selection, choose_columns, why_unfit
+
+__all__ = ["FilePartition", "TableSource", "Tables"]
+
+_FORMATS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV", "tsv": "CSV", "npy": "NumPy"}
+
+# Probing is waiting for disks and networks, not computing.
+_AT_ONCE = 8
+
+# A worker is sent at least this much, so that opening the file does not cost more than reading it.
+_PARTITION_BYTES = 16_000_000
+
+
+@dataclass(frozen=True)
+class _Unusable:
+    """A file that cannot be used, with the reason; `rows` are None where nothing tells how many it has."""
+
+    path: str
+    size: int
+    reason: str
+    rows: int | None = None
+
+
+class Tables(Selected):
+    """Files of rows, looked at but not read: Parquet, Arrow, Feather, CSV (plain or compressed) and NumPy files.
+
+    The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
+    them, or that cannot be read, counts as the batches that its size suggests, each with the reason why it failed.
+    Columns are matched by name; further columns and another order do not matter.
+
+    Parameters
+    ----------
+    paths : a file, a folder, a pattern such as "data/*.parquet", or a list of these. Names that begin with a dot or an
+        underscore are left out of folders and patterns.
+    target : the name of the column to predict, or several names (y then has two dimensions), or None.
+    columns : the columns to learn from, in this order; by default all with a name that most files have, but the target.
+    exclude : columns to leave out.
+    missing : what becomes of rows with missing cells; cells of CSV files that hold no number are such. "skip" leaves
+        them out and counts them by column (in `Batch.stats`); a batch that loses more than half of its rows, or has an
+        infinite cell, fails. "skip-infinite" leaves rows with infinite cells out as well; "error" fails the batch;
+        "keep" leaves NaN in their place.
+    join_small_files : whether files smaller than a batch are joined with their neighbours; they then stand or fall
+        together.
+    header : whether the first line of a CSV file names the columns; without one they are f0, f1 and so on.
+    separator : what is between the fields of a CSV file; by default , ; | or a tab as the file suggests.
+    decimal : what is before the decimals in a CSV file, "." or ","; by default as the file suggests.
+    text_target : whether the target holds classes: text is then allowed, and integers stay integers.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("size,age,price\\n1,2,3\\n4,5,6\\n7,,9\\n")
+    >>> tables = Tables(folder, target="price")
+    >>> tables.feature_names, tables.target_names, tables.rows
+    (('size', 'age'), ('price',), 3)
+    >>> [(batch.X.tolist(), batch.y.tolist(), batch.stats) for batch in tables.in_batches(10)]
+    [([[1.0, 2.0], [4.0, 5.0]], [3.0, 6.0], {'missing:age': 1.0, 'rows dropped': 1})]
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        target: str | Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        exclude: str | Sequence[str] = (),
+        missing: str = "skip",
+        join_small_files: bool = False,
+        header: bool = True,
+        separator: str | None = None,
+        decimal: str | None = None,
+        text_target: bool = False,
+    ) -> None:
+        check_choice("missing", missing, MISSING)
+        self.paths = tuple(find_files(paths))
+        self.join_small_files = join_small_files
+        wanted = Wanted(header, separator, decimal)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            looks = list(pool.map(lambda path: _probe(path, wanted), self.paths))
+        readable = [look for look in looks if isinstance(look, TableFile)]
+        if not readable:
+            raise InvalidInputError(_nothing_readable(looks))
+        self._selection = choose_columns(
+            # Empty files of others may have their columns, but no say.
+            [look.columns for look in readable if look.rows] or [look.columns for look in readable],
+            target=target,
+            columns=columns,
+            exclude=exclude,
+            missing=missing,
+            text_target=text_target,
+        )
+        self._files = [self._fit_for_use(look) for look in looks]
+        if all(isinstance(file, _Unusable) for file in self._files):
+            raise InvalidInputError(_nothing_readable(self._files))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in usable files, estimated where a file does not say."""
+        return sum(file.rows for file in self._files if isinstance(file, TableFile))
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """The files that are known to be unusable, with the reason."""
+        return {file.path: file.reason for file in self._files if isinstance(file, _Unusable)}
+
+    def in_batches(self, rows_per_batch: int) -> TableSource:
+        """Cut the files into batches of about so many rows; see `robustream.sources.cut`."""
+        rows_per_batch = check_count("rows_per_batch", rows_per_batch)
+        bytes_per_row = self._bytes_per_row()
+        pieces = [(self._pieces(file, rows_per_batch, bytes_per_row), file.rows or 0) for file in self._files]
+        if self.join_small_files:
+            return TableSource(_join_small(pieces, rows_per_batch), self._selection, rows_per_batch)
+        return TableSource([each for each, _ in pieces], self._selection, rows_per_batch)
+
+    def _fit_for_use(self, look: TableFile | _Unusable) -> TableFile | _Unusable:
+        if isinstance(look, _Unusable) or not look.rows:
+            return look
+        reason = why_unfit(look.columns, self._selection)
+        return look if reason is None else _Unusable(look.path, look.size, reason, look.rows)
+
+    def _pieces(self, file: TableFile | _Unusable, rows_per_batch: int, bytes_per_row: float) -> Pieces:
+        if isinstance(file, TableFile):
+            try:
+                return file.pieces(rows_per_batch)
+            except Exception as error:
+                file = _Unusable(file.path, file.size, explain(error), file.rows)
+        rows = file.size / bytes_per_row if file.rows is None else file.rows
+        return UnreadablePieces(file.path, max(1, round(rows / rows_per_batch)), file.reason)
+
+    def _bytes_per_row(self) -> float:
+        usable = [file for file in self._files if isinstance(file, TableFile)]
+        return max(1.0, sum(file.size for file in usable) / max(1, sum(file.rows for file in usable)))
+
+
+def _nothing_readable(looks: Sequence[TableFile | _Unusable]) -> str:
+    reasons = [f"{look.path}: {look.reason}" for look in looks if isinstance(look, _Unusable)]
+    if len(reasons) == 1:
+        return f"The only file cannot be used. {reasons[0]}."
+    more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
+    return f"None of the {len(reasons)} files can be used. {'; '.join(reasons[:3])}{more}."
+
+
+def _probe(path: str, wanted: Wanted) -> TableFile | _Unusable:
+    """Look at a file: its footer, its header or its first lines."""
+    format_name, compression = EXTENSIONS.get(extension_of(path) or "", ("", None))
+    size = 0
+    try:
+        status = os.stat(path)
+        size = status.st_size
+        # Opening a pipe or a device would wait for whoever writes to it.
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableError("this is a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a plain file")
+        if size == 0:
+            raise UnusableError("the file is empty (0 bytes)")
+        if format_name == "parquet":
+            return look_at_parquet(path, size)
+        if format_name == "arrow":
+            return look_at_arrow(path, size)
+        if format_name == "npy":
+            return look_at_numpy(path, size)
+        if format_name:
+            if format_name == "tsv" and wanted.separator is None:
+                wanted = replace(wanted, separator="\t")
+            return look_at_csv(path, size, compression, wanted)
+        raise UnusableError(f"no format is known for a name like {os.path.basename(path)!r}")
+    except FileNotFoundError:
+        broken = "this is a link to a file that is not there"
+        return _Unusable(path, size, broken if os.path.islink(path) else "the file is not there any more")
+    except Exception as error:
+        return _Unusable(path, size, explain(error, _FORMATS.get(format_name, "table")))
+
+
+def _join_small(files: Sequence[tuple[Pieces, int]], rows_per_batch: int) -> list[Pieces]:
+    """Join neighbouring files of fewer rows than a batch until they make one.
+
+    Parameters
+    ----------
+    files : the pieces of each file with the number of its rows. Files that are known to be unusable stay alone.
+    rows_per_batch : the rows wanted in a batch.
+    """
+    joined: list[Pieces] = []
+    waiting: list[Pieces] = []
+    rows_waiting = 0
+    for pieces, rows in files:
+        small = pieces.count == 1 and rows < rows_per_batch and not isinstance(pieces, UnreadablePieces)
+        if small:
+            waiting.append(pieces)
+            rows_waiting += rows
+        if waiting and (not small or rows_waiting >= rows_per_batch):
+            joined.append(_join(waiting))
+            waiting, rows_waiting = [], 0
+        if not small:
+            joined.append(pieces)
+    return [*joined, _join(waiting)] if waiting else joined
+
+
+def _join(pieces: list[Pieces]) -> Pieces:
+    return pieces[0] if len(pieces) == 1 else JoinedPieces(tuple(pieces))
+
+
+class TableSource(Selected, Source):
+    """Batches of the files of a `Tables`, cut at the borders of files; made by `Tables.in_batches`.
+
+    Parameters
+    ----------
+    pieces : the cuts of each file, in order.
+    selection : the columns to read.
+    rows_per_batch : the rows wanted in a batch.
+    """
+
+    def __init__(self, pieces: Sequence[Pieces], selection: Selection, rows_per_batch: int) -> None:
+        self._pieces = tuple(each for each in pieces if each.count)
+        self._selection = selection
+        self._rows_per_batch = rows_per_batch
+        self._ends = list(accumulate(each.count for each in self._pieces))
+
+    @property
+    def count(self) -> int:
+        """Return the number of batches."""
+        return self._ends[-1] if self._ends else 0
+
+    def batches(self, start: int = 0) -> Iterator[Batch]:
+        start = check_count("start", start, least=0)
+        for place in range(bisect_right(self._ends, start), len(self._pieces)):
+            pieces = self._pieces[place]
+            first_index = self._ends[place] - pieces.count
+            yield from self._partition(place, 0, pieces.count).read(max(0, start - first_index))
+
+    def partitions(self) -> Sequence[Partition]:
+        """Return parts of files that begin where reading can begin at no cost, none of them very small."""
+        row_bytes = self._selection.dtype.itemsize * len(self._selection.names)
+        least = max(1, _PARTITION_BYTES // max(1, row_bytes * self._rows_per_batch))
+        partitions: list[Partition] = []
+        for place, pieces in enumerate(self._pieces):
+            borders = [0]
+            for start in pieces.starts():
+                if start - borders[-1] >= least:
+                    borders.append(start)
+            partitions += [self._partition(place, first, stop) for first, stop in pairwise([*borders, pieces.count])]
+        return partitions
+
+    def fingerprint(self) -> str:
+        """Return a digest of the files (name, size, first and last bytes), the columns and the batch size."""
+        digest = blake2b(digest_size=16)
+        digest.update(repr((self._selection, self._rows_per_batch)).encode())
+        for pieces in self._pieces:
+            digest.update(pieces.fingerprint().encode())
+        return digest.hexdigest()
+
+    def _partition(self, place: int, first: int, stop: int) -> FilePartition:
+        pieces = self._pieces[place]
+        first_index = self._ends[place] - pieces.count + first
+        return FilePartition(pieces, self._selection, first_index, first, stop - first)
+
+
+@dataclass(frozen=True)
+class FilePartition(Partition):
+    """The pieces of a file from `first_piece` on.
+
+    Parameters
+    ----------
+    pieces : the file and its cuts.
+    selection : the columns to read.
+    first_index : the index of the first batch in the stream.
+    first_piece : its place in the file.
+    count : how many there are.
+    """
+
+    pieces: Pieces
+    selection: Selection
+    first_index: int
+    first_piece: int
+    count: int
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """Name the file, and the batches of it if they are not all."""
+        if self.count == self.pieces.count:
+            return self.pieces.path
+        return f"{self.pieces.label(self.first_piece)} and {self.count - 1} after it"
+
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        place = start
+        while place < self.count:
+            for outcome in self._outcomes(place):
+                index, label = self.first_index + place, self.pieces.label(self.first_piece + place)
+                if isinstance(outcome, UnusableError):
+                    yield Batch.unreadable(index, label, str(outcome))
+                else:
+                    yield batch_of_rows(index, label, outcome, self.selection)
+                place += 1
+
+    def _outcomes(self, place: int) -> Iterator[Outcome]:
+        """Yield what becomes of the pieces from `place` on, up to where a broken reading can begin again."""
+        due, stop = self.first_piece + place, self.first_piece + self.count
+        try:
+            for outcome in self.pieces.read(due, stop, self.selection):
+                yield outcome
+                due += 1
+            reason = f"the file ends before these rows; {CHANGED}"
+        except Exception as error:
+            reason = explain(error, self.pieces.format)
+        # What is read forward from the same place as the broken piece would break there again.
+        again = next((start for start in self.pieces.starts() if start > due), stop)
+        for _ in range(due, min(again, stop)):
+            yield UnusableError(reason)

@@ -1,0 +1,106 @@
+"""Columns of a file to the rows x columns that learners take.
+
+Arrow keeps columns apart, learners want rows together. The rows are filled in blocks that stay in the cache: column by
+column through a whole batch would touch every line of memory once for each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from robustream.batch import Illegible
+from robustream.sources.tables.error_text import UnusableError, some_names
+from robustream.sources.tables.schema import NUMERIC, Selection, describe_kind, kind_of
+
+__all__ = ["Rows", "rows_of_matrix", "rows_of_table"]
+
+# 100 columns of float32 then take 200 kB, about what a core keeps close to itself.
+_BLOCK = 512
+
+
+class Rows(NamedTuple):
+    """X and y of some rows, with what could not be read among them: NaN stands in its place."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    illegible: tuple[Illegible, ...] = ()
+
+
+def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Rows:
+    """Return X and y of the rows of an Arrow table; missing cells become NaN (None in a target of text)."""
+    absent = [name for name in selection.names if table.schema.get_field_index(name) < 0]
+    if absent:
+        raise UnusableError(f"it has no column {some_names(absent)}")
+    X = np.empty((table.num_rows, len(selection.features)), dtype=selection.dtype)
+    targets = np.empty((table.num_rows, len(selection.targets)), dtype=_target_dtype(selection))
+    batches = table.to_batches() if isinstance(table, pa.Table) else [table]
+    first = 0
+    for batch in batches:
+        rows = slice(first, first + batch.num_rows)
+        _fill(X[rows], [_numbers(batch.column(name), name) for name in selection.features])
+        read = _text if selection.target_kind == "text" else _numbers
+        _fill(targets[rows], [read(batch.column(name), name) for name in selection.targets])
+        first += batch.num_rows
+    return Rows(X, _shaped(targets, selection))
+
+
+def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selection) -> Rows:
+    """Return X and y of the rows of an array whose columns `places` are the selected ones, in their order."""
+    features = len(selection.features)
+    with np.errstate(over="ignore"):
+        X = _take(matrix, places[:features]).astype(selection.dtype, order="C", copy=True)
+        targets = _take(matrix, places[features:]).astype(_target_dtype(selection), order="C", copy=True)
+    return Rows(X, _shaped(targets, selection))
+
+
+def _take(matrix: NDArray[Any], places: Sequence[int]) -> NDArray[Any]:
+    together = list(range(places[0], places[0] + len(places))) if places else []
+    return matrix[:, places[0] : places[-1] + 1] if places and list(places) == together else matrix[:, list(places)]
+
+
+def _fill(rows: NDArray[Any], columns: list[NDArray[Any]]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, len(rows), _BLOCK):
+            block = rows[first : first + _BLOCK]
+            for place, column in enumerate(columns):
+                block[:, place] = column[first : first + _BLOCK]
+
+
+def _numbers(column: pa.Array, name: str) -> NDArray[Any]:
+    """Return a column as an array of numbers: a view wherever the file holds it so, else with NaN where cells lack."""
+    kind = kind_of(column.type)
+    if kind not in NUMERIC:
+        raise UnusableError(f"column {name!r} holds {describe_kind(kind)} where numbers are needed")
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if kind == "null":
+        return np.full(len(column), np.nan)
+    if kind == "boolean":
+        column = column.cast(pa.uint8())
+    elif kind == "decimal":
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _text(column: pa.Array, name: str) -> NDArray[Any]:
+    kind = kind_of(column.type)
+    if kind not in NUMERIC and kind != "text":
+        raise UnusableError(f"column {name!r} holds {describe_kind(kind)} where text is needed")
+    return np.array(column.cast(pa.string()).to_pylist(), dtype=object)
+
+
+def _target_dtype(selection: Selection) -> np.dtype[Any]:
+    # Classes of integers stay floats until no cell is missing any more.
+    kinds = {"number": selection.dtype, "text": np.dtype(object)}
+    return kinds.get(selection.target_kind, np.dtype(np.float64))
+
+
+def _shaped(targets: NDArray[Any], selection: Selection) -> NDArray[Any] | None:
+    if not selection.targets:
+        return None
+    return targets[:, 0] if selection.single else targets
