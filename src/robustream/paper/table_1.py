@@ -19,8 +19,8 @@ from robustream.paper.problems import PrincipalComponents, Shared
 from robustream.paper.results import Cell, Memory, Results, Row
 from robustream.paper.scenarios import Content
 from robustream.paper.sizes import Size
-from robustream.sources.node_faults import corrupt_estimates, flip_basis
 from robustream.sources.ground_truth import generator_for
+from robustream.sources.node_faults import corrupt_estimates, flip_basis
 
 __all__ = ["EXPERIMENT", "FAULTS", "FRACTION", "table_1_cells"]
 

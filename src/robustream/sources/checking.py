@@ -1,4 +1,4 @@
-"""Checks of arguments that sources share; each error names the argument, what was needed and what came."""
+"""Checks of arguments that sources share: each error names the argument, what it must be and what it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or number < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.", name)
     return number
 
 
@@ -28,7 +28,7 @@ def check_fraction(name: str, value: Any) -> float:
     """Return a number between 0 and 1."""
     number = _number(value)
     if not 0.0 <= number <= 1.0:
-        raise InvalidInputError(f"{name} must be a number between 0 and 1, got {value!r}.")
+        raise InvalidInputError(f"{name} must be a number between 0 and 1, got {value!r}.", name)
     return number
 
 
@@ -37,7 +37,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
     number = _number(value)
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         needed = "of at least 0" if zero else "above 0"
-        raise InvalidInputError(f"{name} must be a finite number {needed}, got {value!r}.")
+        raise InvalidInputError(f"{name} must be a finite number {needed}, got {value!r}.", name)
     return number
 
 
@@ -45,7 +45,7 @@ def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return one of the allowed names."""
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(repr(choice) for choice in allowed)
-        raise InvalidInputError(f"{name} must be one of {listed}, got {value!r}.")
+        raise InvalidInputError(f"{name} must be one of {listed}, got {value!r}.", name)
     return value
 
 
@@ -56,7 +56,7 @@ def check_float_dtype(value: Any) -> np.dtype[Any]:
     except TypeError:
         dtype = None
     if dtype not in (np.float32, np.float64):
-        raise InvalidInputError(f"dtype must be float32 or float64, got {value!r}.")
+        raise InvalidInputError(f"dtype must be float32 or float64, got {value!r}.", "dtype")
     return dtype
 
 

@@ -27,5 +27,7 @@ def open_tables(paths: Paths, **options: Any) -> Tables | PipedTable:
     if len(named) > 1:
         raise InvalidInputError("Standard input, '-', cannot be read together with files.")
     if options.pop("join_small_files", False):
-        raise InvalidInputError("join_small_files is for files; the rows of standard input are joined anyway.")
+        raise InvalidInputError(
+            "join_small_files is for files; the rows of standard input are joined anyway.", "join_small_files"
+        )
     return PipedTable(**options)

@@ -70,9 +70,11 @@ class Wanted:
     def __post_init__(self) -> None:
         for name, value in (("separator", self.separator), ("decimal", self.decimal)):
             if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
-                raise InvalidInputError(f"{name} must be a single character, got {value!r}.")
+                raise InvalidInputError(f"{name} must be a single character, got {value!r}.", name)
         if self.decimal is not None and self.decimal == self.separator:
-            raise InvalidInputError(f"separator and decimal must differ, got {self.decimal!r} for both.")
+            raise InvalidInputError(
+                f"separator and decimal must differ, got {self.decimal!r} for both.", "separator", "decimal"
+            )
 
 
 @dataclass(frozen=True)

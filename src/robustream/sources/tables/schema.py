@@ -188,7 +188,7 @@ class UnknownColumnsError(InvalidInputError):
         there = f"Did you mean {some_names(near)}?" if near else f"The columns are {some_names(list(known), most=20)}."
         self.argument = argument
         self.lacking = f"no file has a column {some_names(list(absent))}. {there}{_hint(known)}"
-        super().__init__(f"{argument} must be names of columns; {self.lacking}")
+        super().__init__(f"{argument} must be names of columns; {self.lacking}", argument, *_header(known))
 
 
 def choose_columns(
@@ -209,14 +209,16 @@ def choose_columns(
         if absent := [name for name in names if name not in known]:
             raise UnknownColumnsError(argument, absent, list(known))
         if both := [name for name in names if argument != "target" and name in targets]:
-            raise InvalidInputError(f"{argument} must not name the target, got {some_names(both)} in both.")
+            raise InvalidInputError(f"{argument} must not name the target, got {some_names(both)} in both.", argument)
     if wanted is None:
         common = [name for name in _common(tables, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
         features = tuple(name for name in common if name not in targets and name not in left_out)
     else:
         features = tuple(name for name in wanted if name not in left_out)
     if not features:
-        raise InvalidInputError(f"No column is left to learn from; most files have {some_names(list(known))}.")
+        raise InvalidInputError(
+            f"No column is left to learn from; most files have {some_names(list(known))}.", "columns", "exclude"
+        )
     kinds = {name: _usual_kind(name, tables) for name in features + targets}
     _refuse_text(features, kinds)
     return Selection(
@@ -246,17 +248,19 @@ def why_unfit(table: Columns, selection: Selection) -> str | None:
 def _names(argument: str, names: str | Iterable[str] | None) -> tuple[str, ...]:
     listed = () if names is None else (names,) if isinstance(names, str) else tuple(names)
     if not all(isinstance(name, str) for name in listed):
-        raise InvalidInputError(f"{argument} must be names of columns, got {names!r}.")
+        raise InvalidInputError(f"{argument} must be names of columns, got {names!r}.", argument)
     if doubled := [name for name, times in Counter(listed).items() if times > 1]:
-        raise InvalidInputError(f"{argument} must name each column once, got {some_names(doubled)} again.")
+        raise InvalidInputError(f"{argument} must name each column once, got {some_names(doubled)} again.", argument)
     return listed
 
 
+def _header(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the argument to think of if names seem to be cells: those of a first line that is a row already."""
+    return ("header",) if any(_LIKE_A_CELL.fullmatch(name) for name in names) else ()
+
+
 def _hint(names: Sequence[str]) -> str:
-    """Say what to do about names that seem to be cells: those of a first line that is a row already."""
-    if not any(_LIKE_A_CELL.fullmatch(name) for name in names):
-        return ""
-    return " If the first line of the files is a row already, header=False says so."
+    return " If the first line of the files is a row already, header=False says so." if _header(names) else ""
 
 
 def _common(tables: Sequence[Columns], known: Counter[str]) -> list[str]:
@@ -297,7 +301,9 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
         verb = "holds" if len(refused) == 1 else "hold"
         raise InvalidInputError(
             f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
-            f"exclude=[...] leaves columns out.{_hint(list(kinds))}"
+            f"exclude=[...] leaves columns out.{_hint(list(kinds))}",
+            "exclude",
+            *_header(list(kinds)),
         )
 
 
@@ -309,6 +315,7 @@ def _target_kind(targets: Sequence[str], kinds: dict[str, str], text_target: boo
         return "text" if "text" in different else "float64"
     if refused := [name for name in targets if kinds[name] not in NUMERIC]:
         raise InvalidInputError(
-            f"target must be a column of numbers; {some_names(refused)} holds {describe_kind(kinds[refused[0]])}."
+            f"target must be a column of numbers; {some_names(refused)} holds {describe_kind(kinds[refused[0]])}.",
+            "target",
         )
     return "number"

@@ -27,7 +27,7 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], N
     final = Path(path)
     make = _WRITERS.get(final.suffix.lower())
     if make is None:
-        raise InvalidInputError(f"out must end in one of {', '.join(_WRITERS)}, got {final.name}")
+        raise InvalidInputError(f"out must end in one of {', '.join(_WRITERS)}, got {final.name}", "out")
     try:
         handle, name = tempfile.mkstemp(dir=final.absolute().parent, prefix=f".{final.name}.")
     except OSError as error:
