@@ -85,6 +85,46 @@ list(engine.imap(partial(errands.block_or_echo, Path({str(tmp_path)!r})), [("blo
         os.close(worker)
 
 
+HOLDING = """
+import ctypes, os, sys, time
+from pathlib import Path
+from robustream.engines import LocalEngine
+
+def hold(path):
+    Path(path).write_text(str(os.getpid()))
+    # A library call during which no Python code of this process runs.
+    ctypes.PyDLL(None).sleep(60)
+    return b""
+
+engine = LocalEngine(n_jobs=1)
+list(engine.imap(str.encode, ["a"]))
+if "copied" in sys.argv and (copy := os.fork()) == 0:
+    time.sleep(60)
+    os._exit(0)
+print(copy if "copied" in sys.argv else 0, flush=True)
+list(engine.imap(hold, sys.argv[1:2]))
+"""
+
+
+@pytest.mark.parametrize("copied", ["alone", "copied"])
+def test_workers_end_at_once_when_their_driver_is_killed(tmp_path, copied):
+    """In the middle of a library's computation too, and although a forked copy of the driver lives on."""
+    begun = errands.pipe(tmp_path, "begun")
+    driver = subprocess.Popen([sys.executable, "-c", HOLDING, str(begun), copied], stdout=subprocess.PIPE)
+    worker = os.pidfd_open(int(begun.read_text()))
+    with driver:
+        copy = int(driver.stdout.readline())
+        driver.kill()
+        driver.wait()
+        ended = bool(select.select([worker], [], [], 5)[0])
+        if not ended:
+            signal.pidfd_send_signal(worker, signal.SIGKILL)
+        if copy:
+            os.kill(copy, signal.SIGKILL)
+    os.close(worker)
+    assert ended
+
+
 def test_a_worker_uses_one_thread(engine):
     def count_threads(_):
         import numpy as np

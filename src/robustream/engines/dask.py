@@ -8,18 +8,18 @@ than can run. It cannot stop a running task, so a straggler's worker is restarte
 from __future__ import annotations
 
 import contextlib
+import logging
+import multiprocessing
+import os
+import signal
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-import cloudpickle
-
-from robustream.engines.base import Engine, Result, TaskFunction, check_limits, describe_error, say_deaths
-from robustream.engines.dask_cluster import import_distributed, start_cluster
-from robustream.engines.remote_call import call_pickled, kill_worker
+from robustream.engines.base import Call, Engine, Job, Result, TaskFunction, call_pickled, describe_error
 from robustream.errors import EngineError, InvalidInputError
 from robustream.kernels.threads import get_threads
 
@@ -28,11 +28,13 @@ __all__ = ["DaskEngine"]
 # Dask is optional, and mostly without types.
 Client: TypeAlias = Any
 Future: TypeAlias = Any
+Running: TypeAlias = dict[str, tuple[Job, Future]]
 
 # How often the number of workers is looked up while tasks run, in seconds.
 _LOOK_EVERY = 1.0
 # How long the scheduler may take to notice that a worker was killed, in seconds.
 _PATIENCE = 10.0
+_LOOPBACK = "127.0.0.1"
 # A second task waiting at each slot hides the way to the scheduler and back.
 _AHEAD = 2
 
@@ -64,7 +66,7 @@ class DaskEngine(Engine):
         security: Any = None,
         restart_stragglers: bool | None = None,
     ) -> None:
-        distributed = import_distributed()
+        distributed = _import_distributed()
         own = client_or_address is None
         if not own and n_workers is not None:
             raise InvalidInputError("n_workers is for a cluster of the engine's own; this one has a cluster already")
@@ -72,7 +74,7 @@ class DaskEngine(Engine):
         self._restart = own if restart_stragglers is None else restart_stragglers
         with contextlib.ExitStack() as started:
             if own:
-                client_or_address = started.enter_context(start_cluster(self._own_workers, security))
+                client_or_address = started.enter_context(_start_cluster(self._own_workers, security))
             if isinstance(client_or_address, distributed.Client):
                 self._client: Client = client_or_address
             else:
@@ -84,12 +86,12 @@ class DaskEngine(Engine):
 
     @property
     def client(self) -> Client:
-        """Give Dask's client."""
+        """Return Dask's client."""
         return self._client
 
     @property
     def slots(self) -> int:
-        """Give the number of threads of all workers: as of now, or as many as its own cluster always restores."""
+        """Return the number of threads of all workers: as of now, or as many as its own cluster always restores."""
         return self._own_workers or sum(self._client.nthreads().values())
 
     def imap(
@@ -102,30 +104,32 @@ class DaskEngine(Engine):
         timeout: float | None = None,
         name: Callable[[Any], str] | None = None,
     ) -> Iterator[Result]:
-        """Yield the result of each task as it comes; `name` gives what Dask's dashboard shows."""
-        check_limits(1, window, retries, timeout)
-        call = _Call(cloudpickle.dumps(fn), enumerate(tasks), window, retries, name or _numbered)
-        return self._run(call, None if timeout is None else time.monotonic() + timeout)
+        """Yield the result of each task as it comes; `name` says what Dask's dashboard shows."""
+        return self._run(Call(fn, tasks, window, retries, timeout, name=name))
 
     def close(self) -> None:
         """Close the client and the cluster, if they are the engine's own."""
         self._closing.close()
 
-    def _run(self, call: _Call, end: float | None) -> Iterator[Result]:
-        distributed = import_distributed()
-        left = None if end is None else max(0.0, end - time.monotonic())
-        arriving = distributed.as_completed(loop=self._client.loop, with_results=True, raise_errors=False, timeout=left)
+    def _run(self, call: Call) -> Iterator[Result]:
+        arriving = _import_distributed().as_completed(
+            loop=self._client.loop, with_results=True, raise_errors=False, timeout=call.seconds_left
+        )
+        running: Running = {}
+        suspects: deque[Job] = deque()
         slots, looked = self.slots, time.monotonic()
         try:
             while True:
                 call.pull(_AHEAD * max(1, slots))
-                while (job := call.next_job()) is not None:
-                    arriving.add(self._submit(call, job))
+                while (job := _next_job(call, suspects, running)) is not None:
+                    future = self._submit(call, job)
+                    running[future.key] = job, future
+                    arriving.add(future)
                 if call.results:
                     yield call.results.popleft()
                     call.taken += 1
                     continue
-                if not call.running:
+                if not running:
                     return
                 try:
                     batch = arriving.next_batch()
@@ -133,36 +137,35 @@ class DaskEngine(Engine):
                 except TimeoutError:
                     return
                 for future, outcome in batch:
-                    call.take_in(future.key, future.status, outcome)
+                    job, _ = running.pop(future.key)
+                    if _take_in(call, job, future.status, outcome):
+                        suspects.append(job)
                 if time.monotonic() - looked > _LOOK_EVERY:
                     slots, looked = self.slots, time.monotonic()
         finally:
-            self._give_up(call)
+            self._give_up({key: future for key, (_, future) in running.items()})
+            call.close()
 
-    def _submit(self, call: _Call, job: _Job) -> Future:
+    def _submit(self, call: Call, job: Job) -> Future:
         key = f"{job.name}-{uuid.uuid4().hex}"
         try:
-            future = self._client.submit(call_pickled, call.function, job.body, key=key, pure=False, retries=0)
+            return self._client.submit(call_pickled, call.function, job.body, key=key, pure=False, retries=0)
         except RuntimeError as error:
             raise EngineError(f"the Dask client takes no more work: {describe_error(error)}") from error
-        call.running[key] = job
-        call.futures[key] = future
-        return future
 
-    def _give_up(self, call: _Call) -> None:
+    def _give_up(self, futures: dict[str, Future]) -> None:
         """Cancel what is still under way, and free its slots by force where that is allowed."""
-        if not call.running or self._client.status != "running":
+        if not futures or self._client.status != "running":
             return
         workers = []
         if self._restart:
             for worker, keys in self._client.processing().items():
-                if not call.running.keys().isdisjoint(keys):
+                if not futures.keys().isdisjoint(keys):
                     workers.append(worker)
-        self._client.cancel(list(call.futures.values()), force=True)
-        call.futures.clear()
+        self._client.cancel(list(futures.values()), force=True)
         if workers:
             # Dask's own restart waits for the task to end first. The nanny starts another worker by itself.
-            self._client.run(kill_worker, workers=workers, nanny=True, on_error="ignore")
+            self._client.run(_kill_worker, workers=workers, nanny=True, on_error="ignore")
             self._await_departure(workers)
 
     def _await_departure(self, workers: list[str]) -> None:
@@ -172,76 +175,72 @@ class DaskEngine(Engine):
             time.sleep(0.01)
 
 
-@dataclass
-class _Job:
-    index: int
-    name: str
-    body: bytes
-    deaths: int = 0
+def _next_job(call: Call, suspects: deque[Job], running: Running) -> Job | None:
+    """Return what may be submitted now: a suspect only while no other suspect runs."""
+    if suspects and not any(job.deaths for job, _ in running.values()):
+        return suspects.popleft()
+    return call.queue.popleft() if call.queue else None
 
 
-class _Call:
-    """One call of imap: what waits, what runs, and what came."""
-
-    def __init__(
-        self,
-        function: bytes,
-        tasks: Iterator[tuple[int, Any]],
-        window: int | None,
-        retries: int,
-        name: Callable[[Any], str],
-    ) -> None:
-        self.function = function
-        self.running: dict[str, _Job] = {}
-        self.futures: dict[str, Future] = {}
-        self.results: deque[Result] = deque()
-        self.taken = 0
-        self._queue: deque[_Job] = deque()
-        self._suspects: deque[_Job] = deque()
-        self._tasks, self._pulled, self._exhausted = tasks, 0, False
-        self._window, self._retries, self._name = window, retries, name
-
-    def pull(self, limit: int) -> None:
-        """Take tasks from their iterable, no more than the window and the cluster allow."""
-        window = limit if self._window is None else min(limit, self._window)
-        while not self._exhausted and self._pulled - self.taken < window:
-            index, task = next(self._tasks, (-1, None))
-            if index < 0:
-                self._exhausted = True
-                return
-            self._pulled += 1
-            try:
-                self._queue.append(_Job(index, self._name(task), cloudpickle.dumps(task)))
-            # A pickler runs code of the task's own and may raise anything.
-            except Exception as error:
-                self.results.append(Result(index, None, f"the task cannot be sent: {describe_error(error)}"))
-
-    def next_job(self) -> _Job | None:
-        """Give what may be submitted now, if anything."""
-        if self._suspects and not any(job.deaths for job in self.running.values()):
-            return self._suspects.popleft()
-        return self._queue.popleft() if self._queue else None
-
-    def take_in(self, key: str, status: str, outcome: Any) -> None:
-        """Turn what Dask says about a task into a result, or into another try."""
-        job = self.running.pop(key)
-        del self.futures[key]
-        if status == "finished":
-            self.results.append(Result(job.index, *outcome))
-            return
-        error = outcome[1] if isinstance(outcome, tuple) else outcome
-        killed = import_distributed().scheduler.KilledWorker
-        if status == "error" and not isinstance(error, killed):
-            self.results.append(Result(job.index, None, describe_error(error)))
-            return
-        # A scheduler that retries by itself has let so many workers die; a lost or cancelled task had one try.
-        job.deaths += error.allowed_failures + 1 if isinstance(error, killed) else 1
-        if job.deaths > self._retries:
-            worker = str(error.last_worker.address) if isinstance(error, killed) else ""
-            self.results.append(Result(job.index, None, say_deaths(job.deaths), worker))
-        else:
-            self._suspects.append(job)
+def _take_in(call: Call, job: Job, status: str, outcome: Any) -> bool:
+    """Turn what Dask says about a task into a result; return whether it is to be tried again instead."""
+    if status == "finished":
+        call.finish(job, *outcome)
+        return False
+    error = outcome[1] if isinstance(outcome, tuple) else outcome
+    if isinstance(error, _import_distributed().scheduler.KilledWorker):
+        # A scheduler that retries by itself has let so many workers die.
+        return call.worker_died(job, str(error.last_worker.address), error.allowed_failures + 1)
+    if status == "error":
+        call.finish(job, None, describe_error(error))
+        return False
+    # A lost or cancelled task had one try.
+    return call.worker_died(job)
 
 
-def _numbered(_: Any) -> str:
-    return "task"
+def _kill_worker(dask_worker: Any) -> None:
+    """End the worker process of a Dask nanny, which is what the argument is, wherever that process is stuck."""
+    if dask_worker.pid is not None:
+        os.kill(dask_worker.pid, signal.SIGKILL)
+
+
+def _import_distributed() -> Any:
+    """Return the package `distributed`, or say how to get it."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise EngineError("DaskEngine needs Dask: pip install 'robustream[dask]'") from error
+    return distributed
+
+
+@contextmanager
+def _start_cluster(n_workers: int, security: Any) -> Iterator[Any]:
+    """Start a scheduler and single-threaded worker processes that listen on the loopback interface only."""
+    distributed = _import_distributed()
+    import dask
+
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise EngineError(
+            "a Dask worker that is being started runs this script again, up to the line that starts Dask workers; "
+            'put what the script does below `if __name__ == "__main__":`, or use LocalEngine, which does not need it'
+        )
+    try:
+        cluster = distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            host=_LOOPBACK,
+            # Without an address the HTTP servers of scheduler and workers would listen on all interfaces.
+            dashboard_address=f"{_LOOPBACK}:0",
+            worker_dashboard_address=f"{_LOOPBACK}:0",
+            security=security,
+            # A worker's death is our business: it is retried, and reported with its task.
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": 0},
+        )
+    except RuntimeError as error:
+        raise EngineError(f"no Dask cluster could be started on this machine: {describe_error(error)}") from error
+    # Some time after a worker's death Dask looks whether it is back, and gives its place up for ever if it has just
+    # died again.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1000 days"}), cluster:
+        yield cluster

@@ -26,7 +26,7 @@ class InProcessEngine(Engine):
 
     @property
     def slots(self) -> int:
-        """Give 1."""
+        """Return 1."""
         return 1
 
     def imap(
@@ -40,7 +40,7 @@ class InProcessEngine(Engine):
         name: Callable[[Any], str] | None = None,
     ) -> Iterator[Result]:
         """Yield the result of each task, in order; a task that runs is never interrupted by `timeout`."""
-        check_limits(self.slots, window, retries, timeout)
+        check_limits(window, retries, timeout)
         return _run(fn, tasks, None if timeout is None else time.monotonic() + timeout)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robustream.engines import LocalEngine
-from robustream.engines.shared import Shelf, dump
+from robustream.engines.shared_memory import Segments, dump
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +34,11 @@ ARRAYS = {
 @pytest.mark.parametrize("name", ARRAYS)
 def test_an_array_arrives_as_it_was_but_not_through_the_pipe(name):
     array = ARRAYS[name]
-    shelf = Shelf()
-    message = dump({"nested": [array]}, shelf)
+    segments = Segments()
+    message = dump({"nested": [array]}, segments)
     assert len(message) < 1000
     arrived = pickle.loads(message)["nested"][0]
-    shelf.clear()
+    segments.clear()
     np.testing.assert_array_equal(arrived, array)
     assert arrived.dtype == array.dtype
     assert arrived.flags.f_contiguous == array.flags.f_contiguous or not array.flags.forc
@@ -51,7 +51,7 @@ def test_a_memory_mapped_array_is_opened_by_its_path(tmp_path, view):
     np.save(path, np.arange(90_000.0).reshape(9_000, 10))
     array = np.load(path, mmap_mode="r")[view]
     before = open_files()
-    message = dump(np.asarray(array), Shelf())
+    message = dump(np.asarray(array), Segments())
     assert open_files() == before
     assert len(message) < 1000
     assert str(path).encode() in message or array.nbytes < 65536
@@ -59,10 +59,10 @@ def test_a_memory_mapped_array_is_opened_by_its_path(tmp_path, view):
 
 
 def test_small_arrays_and_objects_are_pickled_as_ever():
-    shelf = Shelf()
+    segments = Segments()
     before = open_files()
     objects = np.array([{}] * 10_000, dtype=object)
-    assert pickle.loads(dump([np.arange(5), objects], shelf))[1].shape == (10_000,)
+    assert pickle.loads(dump([np.arange(5), objects], segments))[1].shape == (10_000,)
     assert open_files() == before
 
 

@@ -19,30 +19,32 @@ import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Shelf", "dump"]
+__all__ = ["Segments", "dump"]
 
 # Below this a pipe is as quick.
 _SMALLEST_SHARED = 1 << 16
 
 
-def dump(value: Any, shelf: Shelf) -> bytes:
-    """Pickle a value, with its large arrays on the shelf.
+def dump(value: Any, segments: Segments | None) -> bytes:
+    """Pickle a value, with its large arrays in shared memory if there are segments for them.
 
     What is defined in the main script travels whole, since workers do not run that script.
     """
+    if segments is None:
+        return bytes(cloudpickle.dumps(value))
     buffer = io.BytesIO()
-    _Pickler(buffer, shelf).dump(value)
+    _Pickler(buffer, segments).dump(value)
     return buffer.getvalue()
 
 
-class Shelf:
+class Segments:
     """The shared segments of one task."""
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, str | None]] = []
 
     def put(self, array: NDArray[Any]) -> str:
-        """Copy an array into a segment and give the path under which a worker can open it."""
+        """Copy an array into a segment and return the path under which a worker can open it."""
         descriptor, name = _new_file()
         self._segments.append((descriptor, name))
         os.ftruncate(descriptor, array.nbytes)
@@ -63,9 +65,9 @@ class Shelf:
 
 
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # has no types
-    def __init__(self, buffer: io.BytesIO, shelf: Shelf) -> None:
+    def __init__(self, buffer: io.BytesIO, segments: Segments) -> None:
         super().__init__(buffer, protocol=5)
-        self._shelf = shelf
+        self._segments = segments
 
     def reducer_override(self, value: Any) -> Any:
         """Replace a large array by where to find it."""
@@ -75,7 +77,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # has no types
         if mapped is not None:
             path, offset = mapped
             return _open_array, (path, offset, value.dtype, value.shape, value.strides)
-        path = self._shelf.put(value)
+        path = self._segments.put(value)
         return _open_array, (path, 0, value.dtype, value.shape, _contiguous_strides(value))
 
 
@@ -89,7 +91,7 @@ def _open_array(
 
 
 def _mapped_file(array: NDArray[Any]) -> tuple[str, int] | None:
-    """Give the file of which an array is a view, and the place of its first cell in it; None if there is none."""
+    """Return the file of which an array is a view, and the place of its first cell in it; None if there is none."""
     root: Any = array
     while isinstance(root, np.ndarray) and not isinstance(root.base, mmap.mmap):
         root = root.base
