@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-from typer.testing import CliRunner
+import click
+from click.testing import CliRunner
 
 from robustream.cli import main
 
@@ -20,14 +20,14 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def all_help_texts() -> str:
-    """Give a section for each command."""
+    """Return a section for each command."""
     return "\n".join(
         f"## {' '.join(('robustream', *path))}\n\n```text\n{help_text(path)}```\n" for path in command_paths()
     )
 
 
 def help_text(path: tuple[str, ...]) -> str:
-    """Give what `robustream ... --help` prints."""
+    """Return what `robustream ... --help` prints."""
     # On a terminal two columns stay empty.
     result = CliRunner().invoke(main, [*path, "--help"], prog_name="robustream", terminal_width=WIDTH - 2)
     if result.exit_code != 0:
@@ -37,10 +37,10 @@ def help_text(path: tuple[str, ...]) -> str:
 
 def command_paths() -> list[tuple[str, ...]]:
     """List all commands, each group before its members."""
-    return list(_walk((), typer.main.get_command(main)))
+    return list(_walk((), main))
 
 
-def _walk(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
+def _walk(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, ...]]:
     yield path
     for name, member in getattr(command, "commands", {}).items():
         if not member.hidden:

@@ -38,7 +38,19 @@ def loaded_by(package):
 
 def test_importing_loads_nothing_optional_or_slow():
     """Optional dependencies stay optional, and the compiler is loaded when first needed."""
-    forbidden = {"dask", "pyspark", "cupy", "torch", "matplotlib", "pandas", "pyarrow", "numba", "typer", "rich"}
+    forbidden = {
+        "dask",
+        "pyspark",
+        "cupy",
+        "torch",
+        "matplotlib",
+        "pandas",
+        "pyarrow",
+        "numba",
+        "click",
+        "rich",
+        "jinja2",
+    }
     # scikit-learn itself loads pandas where that is installed.
     assert not forbidden & (loaded_by("robustream") - loaded_by("sklearn"))
 

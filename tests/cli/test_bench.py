@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from robustream.bench.environment import describe_environment
 from robustream.bench.figures import Figure, Target

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from robustream.bench.accuracy.cases import Case, Garbage
 from robustream.bench.accuracy.store import read_json

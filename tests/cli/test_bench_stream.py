@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from robustream.bench.stream.race import Race
 from robustream.bench.stream.tasks import PEER, READ, perform

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from robustream.bench.dirty_stream import (
     Settings,

@@ -15,7 +15,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import robustream as rs
-from robustream.cli.exits import ExitCode
+from robustream.cli.errors import ExitCode
 
 _spec = importlib.util.spec_from_file_location("garbage", Path(__file__).with_name("garbage.py"))
 assert _spec is not None

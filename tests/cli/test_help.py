@@ -57,8 +57,8 @@ def test_all_options_are_shown_when_asked_for():
 @pytest.mark.parametrize(("words", "expected"), [("robustream fi", "fit"), ("robustream fit p", "pca")])
 def test_the_shell_completes_commands(words, expected):
     count = str(len(words.split()) - 1)
-    finished = robustream(_ROBUSTREAM_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=count)
-    assert expected in finished.stdout.split()
+    finished = robustream(_ROBUSTREAM_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
+    assert f"plain,{expected}" in finished.stdout.split()
 
 
 def test_version():

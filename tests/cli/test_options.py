@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
+import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from robustream.aggregators import AGGREGATORS
 from robustream.cli import main, options
-from robustream.cli.exits import ExitCode
-from robustream.cli.wording import as_options
+from robustream.cli.errors import Command, ExitCode
+from robustream.errors import InvalidInputError
 from robustream.learners import RECIPES
+from robustream.paper.experiments import EXPERIMENTS
+from robustream.paper.sizes import SIZES
 
 
 @pytest.fixture
@@ -32,28 +37,29 @@ def run(*arguments):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--learner", "best", "must be one of refined, trimmed, classical; 'best' came"),
-        ("--aggregator", "median", "must be one of filtered, geometric-median"),
-        ("--missing", "keep", "must be one of skip, skip-infinite, error"),
-        ("--on-error", "raise", "must be one of skip, stop"),
-        ("--engine", "spark", "must be one of local, dask"),
-        ("--decimal", ";", "must be one of '.', ','"),
-        ("--separator", ";;", "must be a single character"),
-        ("--components", "0", "must be a whole number from 1 on, or a share"),
-        ("--components", "1.5", "must be a whole number from 1 on, or a share"),
-        ("--batch-size", "large", "must be auto or a number of rows"),
-        ("--half-life", "nan", "must be above 0; nan came"),
-        ("--seed", "-1", "must be at least 0"),
-        ("--jobs", "0", "must be a number of batches at once"),
-        ("--quorum", "1", "a share from 0 on and below 1"),
-        ("--tolerance", "0", "must be between 0 and 1"),
-        ("--enough", "1.1", "above 0 and at most 1"),
+        ("--learner", "best", "'best' is not one of 'refined', 'trimmed', 'classical'"),
+        ("--aggregator", "median", "'median' is not one of 'filtered', 'geometric-median'"),
+        ("--missing", "keep", "'keep' is not one of 'skip', 'skip-infinite', 'error'"),
+        ("--on-error", "raise", "'raise' is not one of 'skip', 'stop'"),
+        ("--engine", "spark", "'spark' is not one of 'local', 'dask'"),
+        ("--decimal", ";", "';' is not one of '.', ','"),
+        ("--separator", ";;", "';;' is neither a single character nor tab"),
+        ("--components", "0", "'0' is neither a whole number from 1 on nor a share"),
+        ("--components", "1.5", "'1.5' is neither a whole number from 1 on nor a share"),
+        ("--batch-size", "large", "'large' is neither auto nor a number of rows"),
+        ("--half-life", "nan", "nan is not in the range x>0"),
+        ("--deadline", "inf", "inf is not in the range x>0"),
+        ("--seed", "-1", "-1 is not in the range x>=0"),
+        ("--jobs", "0", "0 is neither a number of batches at once nor -1"),
+        ("--quorum", "1", "1.0 is not in the range 0<=x<1"),
+        ("--tolerance", "0", "0.0 is not in the range 0<x<1"),
+        ("--enough", "1.1", "1.1 is not in the range 0<x<=1"),
         ("--enough", "0.5", "--enough and --deadline need --engine"),
-        ("--deadline", "-1", "must be above 0"),
-        ("--checkpoint-every", "often", "must be a time such as"),
-        ("--scheduler", "somewhere", "must be an address such as tcp://host:8786"),
-        ("--columns", ",", "must be names of columns"),
-        ("--exclude", "a,a", "must name each column once; 'a' came again"),
+        ("--deadline", "-1", "-1.0 is not in the range x>0"),
+        ("--checkpoint-every", "often", "'often' is neither a time such as"),
+        ("--scheduler", "somewhere", "'somewhere' is not an address such as tcp://host:8786"),
+        ("--columns", ",", "no column is named"),
+        ("--exclude", "a,a", "'a' is named twice"),
         ("--report", "m.safetensors", "must be different files"),
     ],
 )
@@ -69,13 +75,19 @@ def test_a_wrong_value_is_a_wrong_option(folder, option, value, message):
     ("arguments", "message"),
     [
         ("fit pca rows.parquet -o m.safetensors --resume", "--resume needs --checkpoint"),
-        ("fit regression rows.parquet -o m.safetensors --target ,", "'--target': must be names of columns"),
+        ("fit regression rows.parquet -o m.safetensors --target ,", "'--target': no column is named"),
         (
             "fit regression rows.parquet -o m.safetensors --target a --alpha -2",
-            "'--alpha': must be at least 0; -2 came",
+            "'--alpha': -2.0 is not in the range x>=0",
         ),
-        ("score m.safetensors rows.parquet -o scores.txt", "must end in one of .parquet, .csv, .arrow, .feather"),
-        ("predict m.safetensors rows.parquet -o out.csv --separator ab", "'--separator': must be a single character"),
+        (
+            "score m.safetensors rows.parquet -o scores.txt",
+            "scores.txt does not end in one of .parquet, .csv, .arrow, .feather",
+        ),
+        (
+            "predict m.safetensors rows.parquet -o out.csv --separator ab",
+            "'--separator': 'ab' is neither a single character",
+        ),
     ],
 )
 def test_options_of_other_commands(folder, arguments, message):
@@ -84,8 +96,15 @@ def test_options_of_other_commands(folder, arguments, message):
     assert message in said
 
 
+def test_the_experiments_are_those_of_the_paper():
+    command = import_module("robustream.cli.reproduce")
+    assert tuple(EXPERIMENTS) == command.EXPERIMENTS
+    assert set(command.SIZES) == set(SIZES)
+
+
 def test_the_names_are_those_of_the_library(folder):
     assert set(options.AGGREGATORS) == set(AGGREGATORS)
+    assert set(options.LEARNERS) == set(RECIPES)
     for name in RECIPES:
         code, said = run("fit", "pca", "rows.parquet", "-q", "-o", f"{name}.safetensors", "--learner", name)
         assert code == 0, said
@@ -94,8 +113,8 @@ def test_the_names_are_those_of_the_library(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--columns a,q", "--columns must be names of columns; no file has a column 'q'"),
-        ("--components 9", "--components must be"),
+        ("--columns a,q", "columns must be names of columns; no file has a column 'q'"),
+        ("--components 9", "n_components must be"),
         ("--checkpoint rows.parquet", "files to read"),
     ],
 )
@@ -105,11 +124,16 @@ def test_what_depends_on_the_files_is_bad_input_in_the_same_words(folder, argume
     assert message in said
 
 
-def test_messages_of_the_library_name_options():
-    said = "missing='skip-infinite' leaves such rows out; go on with resume=True; columns is a word; n_components"
-    assert as_options(said) == (
-        "--missing skip-infinite leaves such rows out; go on with --resume; columns is a word; --components"
-    )
+def test_options_are_named_for_the_arguments_that_a_message_is_about():
+    @click.command(cls=Command)
+    @options.option("--components", "-k", "n_components")
+    @options.option("--header/--no-header", default=True)
+    def command(n_components, header):
+        raise InvalidInputError("n_components must be 1", "n_components", "header", "nothing")
+
+    ended = CliRunner().invoke(command, [])
+    assert ended.exit_code == ExitCode.BAD_INPUT
+    assert ended.stderr == "Error: n_components must be 1\nOptions: --components, --header/--no-header\n"
 
 
 def test_results_are_not_written_over_the_model(folder):

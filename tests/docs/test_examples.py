@@ -103,7 +103,7 @@ class Reader:
         """Give what a command prints; our own run within this process, since a start takes seconds."""
         words = shlex.split(command)
         if words[0] == "robustream" and not set("|;&<>$") & set(command):
-            from typer.testing import CliRunner
+            from click.testing import CliRunner
 
             from robustream.cli import main
 

@@ -6,8 +6,9 @@ import re
 from importlib import import_module
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
+from robustream.cli.reproduce import reproduce
 from robustream.paper.experiment import Context, judge
 from robustream.paper.experiments import EXPERIMENTS
 from robustream.paper.page import make_page, render_page, write_page
@@ -103,16 +104,6 @@ def test_a_broken_bound_is_shown_as_broken(largest, verdict):
     assert claim.judge(results).verdict == verdict
 
 
-def command():
-    import typer
-
-    from robustream.cli.reproduce import reproduce
-
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(reproduce)
-    return app
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -123,7 +114,7 @@ def command():
     ],
 )
 def test_wrong_options_are_explained(options, message):
-    result = CliRunner().invoke(command(), options, env={"COLUMNS": "200", "TERM": "dumb"})
+    result = CliRunner().invoke(reproduce, options, env={"COLUMNS": "200", "TERM": "dumb"})
     assert result.exit_code == 2
     assert message in result.output
 
@@ -131,7 +122,7 @@ def test_wrong_options_are_explained(options, message):
 def test_the_command_draws_what_is_stored(store):
     folder = store.folder.parent.parent
     result = CliRunner().invoke(
-        command(), ["theory", "--size", "tiny", "--draw-only", "--out", str(folder)], env={"COLUMNS": "200"}
+        reproduce, ["theory", "--size", "tiny", "--draw-only", "--out", str(folder)], env={"COLUMNS": "200"}
     )
     assert result.exit_code == 0, result.output
     assert "cannot be checked" not in result.output
@@ -143,7 +134,7 @@ def test_progress_is_told_where_there_is_no_terminal(tmp_path, monkeypatch):
     # By name, since the package shows the command of this name and not its module.
     monkeypatch.setattr(import_module("robustream.cli.reproduce"), "SAY_EVERY", 0.0)
     options = ["theory", "--size", "tiny", "--jobs", "1", "--out", str(tmp_path)]
-    result = CliRunner().invoke(command(), options, env={"COLUMNS": "200"})
+    result = CliRunner().invoke(reproduce, options, env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     pieces = len(list(EXPERIMENTS["theory"].cells(CONTEXT)))
     assert f"{pieces} pieces of work" in result.output

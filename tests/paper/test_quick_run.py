@@ -16,7 +16,7 @@ from robustream.paper.sizes import SIZES
 
 CONTEXT = Context(SIZES["quick"])
 # Started as a process of its own, with its workers.
-START = "import sys, typer; from robustream.cli.reproduce import reproduce; typer.run(reproduce)"
+START = "from robustream.cli.reproduce import reproduce; reproduce()"
 
 
 def read(store, name):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from robustream.cli.bench_stream import stream
-from robustream.cli.measuring import Out, Strict, make_folder, measure_and_show
+from robustream.cli.errors import Group
+from robustream.cli.options import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,30 +19,28 @@ if TYPE_CHECKING:
     from robustream.bench.accuracy.cases import Case
     from robustream.bench.accuracy.methods import Method
     from robustream.bench.accuracy.run import CaseResult
+    from robustream.bench.figures import Figure
+    from robustream.bench.suite import Step
 
 __all__ = ["bench"]
 
-bench = typer.Typer(
-    help="Measure speed, memory, start and accuracy on this machine.",
-    epilog="Example: robustream bench kernels --quick",
-    no_args_is_help=True,
-)
+_out = click.option("--out", type=OUTPUT_FOLDER, metavar="FOLDER", help="Write the figures as JSON into this folder.")
+_strict = click.option("--strict", is_flag=True, help="Exit with 1 if a target is missed.")
 
 
-@bench.callback()
-def _group() -> None:
+@click.group(cls=Group, epilog="Example: robustream bench kernels --quick")
+def bench() -> None:
     """Measure speed, memory, start and accuracy on this machine."""
 
 
 @bench.command(epilog="Example: robustream bench kernels --quick --threads 2 --out results")
-def kernels(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and shorter streams: about a minute.")] = False,
-    out: Out = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads for both sides; by default all cores.")
-    ] = None,
-    strict: Strict = False,
-) -> None:
+@click.option("--quick", is_flag=True, help="Fewer repeats and shorter streams: about a minute.")
+@_out
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N", help="Threads for both sides; by default all cores."
+)
+@_strict
+def kernels(quick: bool, out: Path | None, threads: int | None, strict: bool) -> None:
     """Measure the kernels beside NumPy and scikit-learn, and say which targets are met.
 
     The figures are ratios of things timed in turns in one run; other work on the machine still blurs them.
@@ -49,19 +48,16 @@ def kernels(
     from robustream.bench.suite import kernel_steps
     from robustream.kernels.threads import get_threads
 
-    if threads is not None and threads < 1:
-        raise typer.BadParameter(f"threads must be at least 1; {threads} came.")
-    make_folder(out)
+    _make_folder(out)
     used = threads or get_threads()
-    measure_and_show("kernels", kernel_steps(used, quick=quick), used, out, quick=quick, strict=strict)
+    _measure_and_show("kernels", kernel_steps(used, quick=quick), used, out, quick=quick, strict=strict)
 
 
 @bench.command(epilog="Example: robustream bench distributed --quick --out results")
-def distributed(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller tables.")] = False,
-    out: Out = None,
-    strict: Strict = False,
-) -> None:
+@click.option("--quick", is_flag=True, help="Fewer repeats and smaller tables.")
+@_out
+@_strict
+def distributed(quick: bool, out: Path | None, strict: bool) -> None:
     """Measure the engines beside bare process pools and bare Dask, and what gathering takes.
 
     Run it on a quiet machine: work of others counts twice where two workers are compared with one.
@@ -69,33 +65,54 @@ def distributed(
     from robustream.bench.distributed import distributed_steps
     from robustream.kernels.threads import get_threads
 
-    make_folder(out)
-    measure_and_show("distributed", distributed_steps(quick=quick), get_threads(), out, quick=quick, strict=strict)
+    _make_folder(out)
+    _measure_and_show("distributed", distributed_steps(quick=quick), get_threads(), out, quick=quick, strict=strict)
 
 
-bench.command(epilog="Example: robustream bench stream --quick --out results")(stream)
+@bench.command(epilog="Example: robustream bench stream --quick --out results")
+@click.option("--rows", type=int, metavar="N", help="Rows of all files; 10,000,000, quick 1,000,000.")
+@click.option("--columns", type=int, metavar="N", default=100, show_default=True, help="Columns, float32.")
+@click.option("--quick", is_flag=True, help="Fewer rows, turns and runs.")
+@_out
+@click.option("--keep", type=OUTPUT_FOLDER, metavar="FOLDER", help="Keep the files here, and use those that are there.")
+@_strict
+def stream(rows: int | None, columns: int, quick: bool, out: Path | None, keep: Path | None, strict: bool) -> None:
+    """Measure fits of Parquet files beside reading them and IncrementalPCA, and whether a tolerance is kept.
 
+    Time, memory and busy cores: 100 files are made, 20 of them garbage; 10,000,000 x 100 take 5 GB. Run it on a quiet
+    machine. Tolerance: simulated streams, of which the truth is known.
+    """
+    from robustream.bench.stream.data import COMPONENTS, FILES
+    from robustream.bench.stream.suite import stream_steps
+    from robustream.kernels.threads import get_threads
 
-class Problem(StrEnum):
-    """What to fit."""
-
-    REGRESSION = "regression"
-    PCA = "pca"
-    ALL = "all"
+    rows = (1_000_000 if quick else 10_000_000) if rows is None else rows
+    fewest = 100 * FILES
+    if rows < fewest or columns <= COMPONENTS:
+        raise click.UsageError(
+            f"rows must be at least {fewest:,} and columns more than {COMPONENTS}, got {rows} and {columns}."
+        )
+    _make_folder(out)
+    _make_folder(keep)
+    with TemporaryDirectory(prefix="robustream-") as temporary:
+        steps = stream_steps(keep or Path(temporary), rows, columns, quick=quick)
+        _measure_and_show("stream", steps, get_threads(), out, quick=quick, strict=strict)
 
 
 @bench.command(epilog="Example: robustream bench accuracy --quick --cases leverage --out results")
+@click.option("--quick", is_flag=True, help="A third of the cases, no slow peers.")
+@click.option(
+    "--problem", type=click.Choice(["regression", "pca", "all"]), default="all", show_default=True, help="What to fit."
+)
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds a case; 5, or 2 if quick.")
+@click.option(
+    "--first-seed", type=click.IntRange(min=0), metavar="N", default=1000, show_default=True, help="The first of them."
+)
+@click.option("--cases", metavar="PATTERN", default="", help="Only such cases: 'p=200', cells.")
+@click.option("--peers/--no-peers", default=True, show_default=True, help="Fit the other libraries too.")
+@click.option("--out", type=OUTPUT_FOLDER, metavar="FOLDER", help="Write JSON, CSV and a picture here.")
 def accuracy(
-    quick: Annotated[bool, typer.Option("--quick", help="A third of the cases, no slow peers.")] = False,
-    problem: Annotated[Problem, typer.Option(metavar="NAME", help="regression, pca or all.")] = Problem.ALL,
-    seeds: Annotated[int | None, typer.Option(metavar="N", help="Seeds a case; 5, or 2 if quick.")] = None,
-    first_seed: Annotated[int, typer.Option(metavar="N", help="The first of them.")] = 1000,
-    cases: Annotated[str, typer.Option(metavar="PATTERN", help="Only such cases: 'p=200', cells.")] = "",
-    peers: Annotated[bool, typer.Option(help="Fit the other libraries too.")] = True,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", file_okay=False, help="Write JSON, CSV and a picture here."),
-    ] = None,
+    quick: bool, problem: str, seeds: int | None, first_seed: int, cases: str, peers: bool, out: Path | None
 ) -> None:
     """Fit dirty data of many kinds, ours and the peers, beside an oracle that saw the clean rows alone.
 
@@ -109,12 +126,10 @@ def accuracy(
     from robustream.bench.environment import describe_environment
 
     count = (2 if quick else 5) if seeds is None else seeds
-    if count < 1 or first_seed < 0:
-        raise typer.BadParameter(f"seeds must be at least 1 and first-seed 0; {count} and {first_seed} came.")
-    chosen = choose_cases(problem.value, cases, quick=quick)
+    chosen = choose_cases(problem, cases, quick=quick)
     if not chosen:
-        raise typer.BadParameter(f"no case is like --cases {cases!r}; try leverage, 'bad batches', 40% or p=200.")
-    make_folder(out)
+        raise click.UsageError(f"no case is like --cases {cases!r}; try leverage, 'bad batches', 40% or p=200.")
+    _make_folder(out)
     problems = dict.fromkeys(case.problem for case in chosen)
     methods = [method for each in problems for method in choose_methods(each, peers=peers, quick=quick)]
     used = list(range(first_seed, first_seed + count))
@@ -177,3 +192,93 @@ def _write_gauntlet(out: Path, results: Sequence[CaseResult], facts: dict[str, A
     except MissingMatplotlibError as error:
         console.print(f"No picture: {error}.", style="yellow", soft_wrap=True, markup=False)
     console.print(f"Written: {', '.join(str(path) for path in written)}.", soft_wrap=True, markup=False)
+
+
+def _measure_and_show(
+    name: str, steps: Sequence[Step], threads: int, out: Path | None, *, quick: bool, strict: bool
+) -> None:
+    """Take measurements, show them beside their targets and write them to a file of that name."""
+    from rich.console import Console
+
+    from robustream.bench.environment import describe_environment
+
+    console = Console(highlight=False)
+    figures = _measure(steps)
+    environment = describe_environment(threads)
+    _show(figures, environment, console)
+    if out is not None:
+        target = out / f"{name}.json"
+        data = {"quick": quick, "environment": environment, "figures": [figure.as_data() for figure in figures]}
+        target.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        console.print(f"Figures written to {target}.", soft_wrap=True, markup=False)
+    if strict and any(figure.met is False for figure in figures):
+        raise click.exceptions.Exit(1)
+
+
+def _make_folder(out: Path | None) -> None:
+    """Make the folder for results before any work is done."""
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.UsageError(f"the folder --out {out} cannot be made: {error.strerror}") from error
+
+
+def _measure(steps: Sequence[Step]) -> list[Figure]:
+    """Take all measurements, with progress on the error stream so that the results can be piped."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    figures = []
+    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=len(steps))
+        for number, step in enumerate(steps, 1):
+            progress.update(task, description=step.title)
+            if not console.is_terminal:
+                console.print(f"{number} of {len(steps)}: {step.title}", soft_wrap=True)
+            figures.extend(step.run())
+            progress.advance(task)
+    return figures
+
+
+def _show(figures: Sequence[Figure], environment: dict[str, Any], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from robustream.bench.timing import say_threads
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("measured", overflow="fold")
+    table.add_column("value", justify="right")
+    table.add_column("target", justify="right")
+    table.add_column("met")
+    for place, figure in enumerate(figures):
+        if place and figure.group != figures[place - 1].group:
+            table.add_section()
+        word, style = {True: ("yes", "green"), False: ("NO", "bold red"), None: ("", "")}[figure.met]
+        table.add_row(
+            figure.title,
+            _format(figure),
+            "" if figure.target is None else str(figure.target),
+            f"[{style}]{word}[/{style}]" if word else "",
+        )
+    console.print(table)
+    packages = environment["packages"]
+    blas = ", ".join(f"{library['internal_api']} {library['version']}" for library in environment["blas"])
+    console.print(
+        f"{environment['cpu']}, {environment['cores']} cores, {say_threads(environment['threads'])}; "
+        f"NumPy {packages['numpy']} ({blas}), Numba {packages['numba']}, "
+        f"scikit-learn {packages['scikit-learn']}."
+    )
+    for group in dict.fromkeys(figure.group for figure in figures):
+        how = dict.fromkeys(figure.how for figure in figures if figure.group == group and figure.how)
+        console.print(f"{group}: {', or '.join(how)}.", style="dim")
+    judged = [figure.met for figure in figures if figure.met is not None]
+    console.print(f"{sum(judged)} of {len(judged)} targets met.")
+
+
+def _format(figure: Figure) -> str:
+    number = f"{figure.value:.0f}" if figure.unit == "passes" else f"{figure.value:.3g}"
+    return f"{number}x" if figure.unit == "x" else f"{number} {figure.unit}"

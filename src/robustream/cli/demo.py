@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+
+from robustream.cli.errors import Command
+from robustream.cli.options import OUTPUT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,16 +26,25 @@ _PLAIN_LEVELS = " .:-=+*#@"
 _LABEL_WIDTH = 9
 
 
-def demo(
-    batches: Annotated[int, typer.Option(help="Batches in the stream, at least 10.")] = 100,
-    rows: Annotated[int, typer.Option(help="Rows in a batch, at least 5 for each column.")] = 2000,
-    columns: Annotated[int, typer.Option(help="Columns, at least 2.")] = 20,
-    bad: Annotated[float, typer.Option(help="Share of garbage batches, below 0.5.")] = 0.4,
-    seed: Annotated[int, typer.Option(help="Seed of the stream.")] = 0,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", dir_okay=False, help="Write the figures there too.")
-    ] = None,
-) -> None:
+@click.command(cls=Command, epilog="Example: robustream demo --batches 50 --bad 0.3 --json result.json")
+@click.option(
+    "--batches", type=int, metavar="N", default=100, show_default=True, help="Batches in the stream, at least 10."
+)
+@click.option(
+    "--rows",
+    type=int,
+    metavar="N",
+    default=2000,
+    show_default=True,
+    help="Rows in a batch, at least 5 for each column.",
+)
+@click.option("--columns", type=int, metavar="N", default=20, show_default=True, help="Columns, at least 2.")
+@click.option(
+    "--bad", type=float, metavar="SHARE", default=0.4, show_default=True, help="Share of garbage batches, below 0.5."
+)
+@click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the stream.")
+@click.option("--json", "json_file", type=OUTPUT_FILE, help="Write the figures there too.")
+def demo(batches: int, rows: int, columns: int, bad: float, seed: int, json_file: Path | None) -> None:
     """Fit a dirty stream robustly and plainly, side by side, in a few seconds.
 
     Garbage batches come first and agree on a wrong answer; a plain fit on the clean batches is the yardstick.
@@ -46,9 +58,9 @@ def demo(
     try:
         check_settings(settings)
     except InvalidInputError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise click.UsageError(str(error)) from error
     if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise typer.BadParameter(f"the folder of --json {json_file} does not exist")
+        raise click.UsageError(f"the folder of --json {json_file} does not exist")
 
     console = Console(highlight=False)
     started = time.perf_counter()

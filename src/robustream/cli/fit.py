@@ -1,239 +1,256 @@
-"""`robustream fit`: files in, a model, a report and the list of garbage out."""
+"""`robustream fit`: files in, a model, a report and the list of garbage out.
+
+Each kind of model is a command of a few lines; the options that all of them have are said once, in `common_options`.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from robustream.cli import checks, options
-from robustream.cli.exits import ExitCode, errors_as_exits, fail, refuse_overwriting
-from robustream.cli.telling import fit_and_tell
+from robustream.cli.errors import Group
+from robustream.cli.options import (
+    AGGREGATORS,
+    LEARNERS,
+    OUTPUT_FILE,
+    AutoOrCount,
+    CountOrShare,
+    Period,
+    Range,
+    SchedulerAddress,
+    apply_options,
+    check_outputs,
+    csv_options,
+    help_all,
+    names_option,
+    option,
+    quiet,
+    sources_argument,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["fit"]
 
-fit = typer.Typer(
-    help="Fit a model to files, some of which may be garbage.",
-    epilog="Example: robustream fit pca 'data/*.parquet' --components 5 --out model.safetensors",
-    no_args_is_help=True,
-)
+_MOST_NAMED = 20
+
+# These are arguments of the estimators; all others are arguments of `robustream.fit`.
+_ESTIMATOR_ARGUMENTS = ("learner", "aggregator", "batch_size", "half_life", "random_state", "n_jobs")
+
+
+def _not_zero(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 is neither a number of batches at once nor -1 for all cores.", ctx, param)
+    return value
+
+
+common_options = apply_options(
+    [
+        sources_argument,
+        option("--out", "-o", required=True, type=OUTPUT_FILE, help="Write the model there."),
+        option("--report", type=OUTPUT_FILE, help="Write a page that shows what happened."),
+        names_option("--columns", help="Columns to learn from: a,b,c [all others]."),
+        names_option("--exclude", help="Columns to leave out: a,b,c."),
+        option(
+            "--missing",
+            rare=True,
+            type=click.Choice(["skip", "skip-infinite", "error"]),
+            metavar="NAME",
+            default="skip",
+            help="Rows with missing cells: [skip], error; skip-infinite.",
+        ),
+        option("--join-small-files", rare=True, is_flag=True, help="Let files smaller than a batch share one."),
+        *csv_options,
+        option(
+            "--learner",
+            rare=True,
+            type=click.Choice(LEARNERS),
+            metavar="NAME",
+            default="refined",
+            help="[refined], trimmed (the paper's), classical.",
+        ),
+        option(
+            "--aggregator",
+            rare=True,
+            type=click.Choice(AGGREGATORS),
+            metavar="NAME",
+            default="filtered",
+            help="[filtered], geometric-median, mean, ...",
+        ),
+        option("--batch-size", rare=True, type=AutoOrCount(), default="auto", help="Rows in a batch [auto]."),
+        option(
+            "--half-life",
+            rare=True,
+            type=Range(min=0, min_open=True),
+            metavar="NUMBER",
+            help="Batches after which one counts half.",
+        ),
+        option(
+            "--seed", "random_state", rare=True, type=click.IntRange(min=0), metavar="NUMBER", default=0,
+            help="Seed of the random choices [0].",
+        ),
+        option(
+            "--jobs", "-j", "n_jobs", rare=True, type=int, metavar="NUMBER", default=-1, callback=_not_zero,
+            help="Batches worked on at once [-1: all cores].",
+        ),
+        option(
+            "--engine",
+            type=click.Choice(["local", "dask"]),
+            metavar="NAME",
+            help="Work in processes (local) or on a cluster (dask).",
+        ),
+        option("--scheduler", rare=True, type=SchedulerAddress(), help="Dask scheduler, as tcp://host:8786."),
+        option(
+            "--enough", rare=True, type=Range(0, 1, min_open=True), metavar="SHARE",
+            help="Give up stragglers after this share, as 0.8.",
+        ),
+        option(
+            "--deadline", rare=True, type=Range(min=0, min_open=True), metavar="SECONDS",
+            help="Give up stragglers after so many seconds.",
+        ),
+        option(
+            "--on-error", rare=True, type=click.Choice(["skip", "stop"]), metavar="NAME", default="skip",
+            help="A batch that fails: [skip] or stop.",
+        ),
+        option(
+            "--quorum", rare=True, type=Range(0, 1, max_open=True), metavar="SHARE", default=0.5,
+            help="Share of batches that must be usable [0.5].",
+        ),
+        option(
+            "--tolerance", type=Range(0, 1, min_open=True, max_open=True), metavar="SHARE",
+            help="Stop at this relative error, as 0.01.",
+        ),
+        option("--checkpoint", type=OUTPUT_FILE, help="Keep the state there, to go on after a crash."),
+        option("--checkpoint-every", rare=True, type=Period(), default="30 s", help="How often [30 s]; '100 batches'."),
+        option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there."),
+        quiet,
+        help_all,
+    ]
+)  # fmt: skip
+
+
+@click.group(cls=Group, epilog="Example: robustream fit pca 'data/*.parquet' --components 5 --out model.safetensors")
+def fit() -> None:
+    """Fit a model to files, some of which may be garbage."""
 
 
 @fit.command(epilog="Example: robustream fit pca 'data/*.parquet' -k 5 -o model.safetensors")
-def pca(
-    sources: options.Sources,
-    out: options.Model,
-    components: Annotated[
-        str,
-        typer.Option(
-            "--components",
-            "-k",
-            metavar="NUMBER",
-            callback=checks.components,
-            show_default=False,
-            help="How many [2], or a share as 0.95.",
-        ),
-    ] = "2",
-    standardize: Annotated[bool, typer.Option("--standardize", help="Bring columns to unit scale first.")] = False,
-    report: options.Report = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "skip",
-    join_small_files: options.JoinSmallFiles = False,
-    header: options.Header = True,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    learner: options.Learner = "refined",
-    aggregator: options.Aggregator = "filtered",
-    batch_size: options.BatchSize = "auto",
-    half_life: options.HalfLife = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = -1,
-    engine: options.Engine = None,
-    scheduler: options.Scheduler = None,
-    enough: options.Enough = None,
-    deadline: options.Deadline = None,
-    on_error: options.OnError = "skip",
-    quorum: options.Quorum = 0.5,
-    tolerance: options.Tolerance = None,
-    checkpoint: options.Checkpoint = None,
-    checkpoint_every: options.CheckpointEvery = "30 s",
-    resume: options.Resume = False,
-    quiet: options.Quiet = False,
-    help_all: options.HelpAll = False,
-) -> None:
-    """Find the principal components of the clean rows."""
+@option("--components", "-k", "n_components", type=CountOrShare(), default=2, help="How many [2], or a share as 0.95.")
+@option("--standardize", is_flag=True, help="Bring columns to unit scale first.")
+@common_options
+def pca(n_components: float, standardize: bool, **common: Any) -> None:
+    """Find the principal components of the clean rows of SOURCES: files, folders, patterns, or - for a pipe."""
 
-    def make() -> Any:
+    def make(**settings: Any) -> Any:
         from robustream import OutlierRobustPCA
 
-        return OutlierRobustPCA(
-            _read_components(components),
-            standardize=standardize,
-            learner=learner,
-            aggregator=aggregator,
-            batch_size=_read_batch_size(batch_size),
-            half_life=half_life,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        return OutlierRobustPCA(n_components, standardize=standardize, **settings)
 
-    reading = _reading(columns, exclude, missing, join_small_files, header, separator, decimal)
-    running = _running(on_error, quorum, tolerance, checkpoint, checkpoint_every, resume)
-    where = _Where(engine, scheduler, enough, deadline)
-    _fit(make, sources, out, report, quiet, where, {**reading, **running})
+    _fit(make, **common)
 
 
 @fit.command(epilog="Example: robustream fit regression data/ --target price -o model.safetensors")
-def regression(
-    sources: options.Sources,
-    out: options.Model,
-    target: Annotated[
-        list[str], typer.Option(metavar="NAMES", callback=checks.names, help="Column to predict; several: a,b.")
-    ],
-    intercept: Annotated[
-        bool,
-        typer.Option("--intercept/--no-intercept", hidden=True, show_default=False, help="Whether to fit one [yes]."),
-    ] = True,
-    alpha: options.Alpha = 0.0,
-    report: options.Report = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "skip",
-    join_small_files: options.JoinSmallFiles = False,
-    header: options.Header = True,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    learner: options.Learner = "refined",
-    aggregator: options.Aggregator = "filtered",
-    batch_size: options.BatchSize = "auto",
-    half_life: options.HalfLife = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = -1,
-    engine: options.Engine = None,
-    scheduler: options.Scheduler = None,
-    enough: options.Enough = None,
-    deadline: options.Deadline = None,
-    on_error: options.OnError = "skip",
-    quorum: options.Quorum = 0.5,
-    tolerance: options.Tolerance = None,
-    checkpoint: options.Checkpoint = None,
-    checkpoint_every: options.CheckpointEvery = "30 s",
-    resume: options.Resume = False,
-    quiet: options.Quiet = False,
-    help_all: options.HelpAll = False,
-) -> None:
-    """Fit a linear model to the clean rows."""
+@names_option("--target", required=True, help="Column to predict; several: a,b.")
+@option("--intercept/--no-intercept", "fit_intercept", rare=True, default=True, help="Whether to fit one [yes].")
+@option("--alpha", rare=True, type=Range(min=0), metavar="NUMBER", default=0.0, help="Ridge penalty [0].")
+@common_options
+def regression(target: list[str], fit_intercept: bool, alpha: float, **common: Any) -> None:
+    """Fit a linear model to the clean rows of SOURCES: files, folders, patterns, or - for a pipe."""
 
-    def make() -> Any:
+    def make(**settings: Any) -> Any:
         from robustream import OutlierRobustRegressor
 
-        return OutlierRobustRegressor(
-            fit_intercept=intercept,
-            alpha=alpha,
-            learner=learner,
-            aggregator=aggregator,
-            batch_size=_read_batch_size(batch_size),
-            half_life=half_life,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        return OutlierRobustRegressor(fit_intercept=fit_intercept, alpha=alpha, **settings)
 
-    names = options.split_names(target) or []
-    reading = _reading(columns, exclude, missing, join_small_files, header, separator, decimal)
-    running = _running(on_error, quorum, tolerance, checkpoint, checkpoint_every, resume)
-    where = _Where(engine, scheduler, enough, deadline)
-    target_option = {"target": names if len(names) > 1 else names[0]}
-    _fit(make, sources, out, report, quiet, where, {**target_option, **reading, **running})
-
-
-class _Where(NamedTuple):
-    """Where the work is done, and when stragglers are given up."""
-
-    engine: str | None
-    scheduler: str | None
-    enough: float | None
-    deadline: float | None
-
-    def open(self, stack: ExitStack) -> dict[str, Any]:
-        """Give the arguments of `robustream.fit`; an engine that is started for them ends with the stack."""
-        engine: Any = self.engine
-        if engine is None and self.scheduler is None and (self.enough is not None or self.deadline is not None):
-            raise typer.BadParameter("--enough and --deadline need --engine: within one process nobody is late")
-        if self.scheduler is not None:
-            from robustream.engines import DaskEngine
-            from robustream.errors import EngineError
-
-            if self.engine not in (None, "dask"):
-                raise typer.BadParameter("--scheduler is for --engine dask")
-            try:
-                engine = stack.enter_context(DaskEngine(self.scheduler))
-            except OSError as error:
-                raise EngineError(f"no Dask scheduler answers at {self.scheduler}: {error}") from error
-        return {"engine": engine, "enough": self.enough, "deadline": self.deadline}
-
-
-def _reading(
-    columns: list[str] | None,
-    exclude: list[str] | None,
-    missing: str,
-    join_small_files: bool,
-    header: bool,
-    separator: str | None,
-    decimal: str | None,
-) -> dict[str, Any]:
-    return {
-        "columns": options.split_names(columns),
-        "exclude": options.split_names(exclude) or (),
-        "missing": missing,
-        "join_small_files": join_small_files,
-        "header": header,
-        "separator": separator,
-        "decimal": decimal,
-    }
-
-
-def _running(
-    on_error: str, quorum: float, tolerance: float | None, checkpoint: Path | None, every: str, resume: bool
-) -> dict[str, Any]:
-    return {
-        "on_error": on_error,
-        "quorum": quorum,
-        "tolerance": tolerance,
-        "checkpoint": checkpoint,
-        "checkpoint_every": every,
-        "resume": resume,
-    }
+    _fit(make, target=target if len(target) > 1 else target[0], **common)
 
 
 def _fit(
-    make: Callable[[], Any],
-    sources: list[str],
+    make: Callable[..., Any],
+    *,
+    sources: tuple[str, ...],
     out: Path,
     report: Path | None,
     quiet: bool,
-    where: _Where,
-    options: dict[str, Any],
+    engine: str | None,
+    scheduler: str | None,
+    **arguments: Any,
 ) -> None:
-    if options["resume"] and options["checkpoint"] is None:
-        raise typer.BadParameter("--resume needs --checkpoint, the file to go on from")
-    written = [path.resolve() for path in (out, report, options["checkpoint"]) if path is not None]
+    """Fit a model, write it and its report, and print what a person should know."""
+    _check_together(engine, scheduler, out, report, arguments)
+    check_outputs(sources, [out, report, arguments["checkpoint"]])
+
+    from rich.console import Console
+
+    from robustream.fitting import fit as fit_model
+    from robustream.persistence import save
+    from robustream.report import collect, nodes_table, summary_tables, write_report
+
+    console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
+    estimator = make(**{name: arguments.pop(name) for name in _ESTIMATOR_ARGUMENTS})
+    arguments["exclude"] = arguments["exclude"] or ()
+    started = time.perf_counter()
+    with ExitStack() as stack:
+        where = engine if scheduler is None else stack.enter_context(_dask(scheduler))
+        progress = not quiet and errors.is_terminal
+        model = fit_model(estimator, list(sources), engine=where, progress=progress, **arguments)
+    fitted = time.perf_counter()
+    save(model, out, extra=model.fit_notes_)
+    timings = {"reading and learning": fitted - started, "total": time.perf_counter() - started}
+    data = collect(model, {**model.fit_notes_, "timings": timings})
+    if report is not None:
+        write_report(data, report)
+    if not quiet:
+        for table in summary_tables(data):
+            console.print(table)
+        if model.node_report_ is not None:
+            console.print(nodes_table(model))
+        if model.fit_notes_["ended"]:
+            total = model.fit_notes_["settings"]["batches in the source"]
+            console.print(f"Stopped after {model.n_batches_seen_} of {total} batches: {model.fit_notes_['ended']}.")
+        written = f"Model written to {out}" + (f", report to {report}" if report is not None else "")
+        console.print(f"{written}.", soft_wrap=True, markup=False)
+    _name_failed_batches(errors, model)
+
+
+def _check_together(
+    engine: str | None, scheduler: str | None, out: Path, report: Path | None, arguments: dict[str, Any]
+) -> None:
+    """Raise if options contradict each other."""
+    if arguments["resume"] and arguments["checkpoint"] is None:
+        raise click.UsageError("--resume needs --checkpoint, the file to go on from")
+    if scheduler is not None and engine not in (None, "dask"):
+        raise click.UsageError("--scheduler is for --engine dask")
+    stragglers = arguments["enough"] is not None or arguments["deadline"] is not None
+    if engine is None and scheduler is None and stragglers:
+        raise click.UsageError("--enough and --deadline need --engine: within one process nobody is late")
+    written = [path.resolve() for path in (out, report, arguments["checkpoint"]) if path is not None]
     if len(set(written)) < len(written):
-        raise typer.BadParameter("--out, --report and --checkpoint must be different files")
-    for path in (out, report, options["checkpoint"]):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise fail(f"the folder of {path} does not exist", ExitCode.CANNOT_WRITE)
-    with errors_as_exits(), ExitStack() as stack:
-        refuse_overwriting(sources, out, report, options["checkpoint"])
-        fit_and_tell(make, sources, out, report, quiet, {**options, **where.open(stack)})
+        raise click.UsageError("--out, --report and --checkpoint must be different files")
 
 
-def _read_components(text: str) -> float:
-    return int(text) if text.strip().isdigit() else float(text)
+def _dask(scheduler: str) -> Any:
+    from robustream.engines import DaskEngine
+    from robustream.errors import EngineError
+
+    try:
+        return DaskEngine(scheduler)
+    except OSError as error:
+        raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from error
 
 
-def _read_batch_size(text: str) -> int | str:
-    return int(text) if text.strip().isdigit() else text
+def _name_failed_batches(console: Console, model: Any) -> None:
+    """Say the worst last, and also when all else is quiet: batches that failed are not in the model."""
+    failed = [record for record in model.batch_report_ if record.verdict == "failed"]
+    if failed:
+        console.print(f"{len(failed)} of {model.n_batches_seen_} batches could not be used:", style="bold red")
+        for record in failed[:_MOST_NAMED]:
+            console.print(f"  {record.label}: {record.reason}", soft_wrap=True, markup=False)
+        if len(failed) > _MOST_NAMED:
+            console.print(f"  and {len(failed) - _MOST_NAMED} more; the report names all of them")

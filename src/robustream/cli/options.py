@@ -1,175 +1,233 @@
-"""Options that several commands have, each said once."""
+"""Types and options that several commands have, each said once.
+
+Options have the names of the library's arguments, so that a command can pass them on as they are.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
-
-from robustream.cli import checks
+import click
 
 __all__ = [
-    "Aggregator",
-    "Alpha",
-    "BatchSize",
-    "Checkpoint",
-    "CheckpointEvery",
-    "Columns",
-    "Deadline",
-    "Decimal",
-    "Engine",
-    "Enough",
-    "Exclude",
-    "HalfLife",
-    "Header",
-    "HelpAll",
-    "Jobs",
-    "JoinSmallFiles",
-    "Learner",
-    "Missing",
-    "Model",
-    "ModelFile",
-    "OnError",
-    "Quiet",
-    "Quorum",
-    "Report",
-    "Resume",
-    "Scheduler",
-    "Seed",
-    "Separator",
-    "Sources",
-    "Tolerance",
-    "split_names",
+    "AGGREGATORS",
+    "FINITE",
+    "INPUT_FILE",
+    "LEARNERS",
+    "OUTPUT_FILE",
+    "OUTPUT_FOLDER",
+    "AutoOrCount",
+    "CountOrShare",
+    "OneCharacter",
+    "Option",
+    "Period",
+    "Range",
+    "SchedulerAddress",
+    "apply_options",
+    "check_outputs",
+    "csv_options",
+    "help_all",
+    "model_argument",
+    "names_option",
+    "option",
+    "quiet",
+    "sources_argument",
 ]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:
+    # Earlier versions of click have no type parameter here.
+    _Type = click.ParamType
 
 # Named here, since the library is loaded only when a command runs.
+LEARNERS = ("refined", "trimmed", "classical")
 AGGREGATORS = ("filtered", "geometric-median", "online-median", "mean", "coordinate-median", "trimmed-mean")
 
-_ABOVE_ZERO = checks.number("above 0", lambda value: value > 0)
+OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
+OUTPUT_FOLDER = click.Path(file_okay=False, path_type=Path)
+INPUT_FILE = click.Path(path_type=Path)
+
+_SHOW_ALL = "robustream.show_all"
 
 
-def _option(*names: str, **rest: Any) -> Any:
-    # Defaults stand in the help texts, so that an option takes one line.
-    return typer.Option(*names, show_default=False, **rest)
+class Option(click.Option):
+    """An option; one that most people never need is `rare`: `--help-all` shows it."""
+
+    def __init__(self, *arguments: Any, rare: bool = False, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.rare = rare
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the line of the help text, if the option has one."""
+        return super().get_help_record(ctx) if not self.rare or ctx.meta.get(_SHOW_ALL) else None
 
 
-def _rare_option(*names: str, **rest: Any) -> Any:
-    """Give an option that most people never need: `--help-all` shows it."""
-    return _option(*names, hidden=True, **rest)
+def option(*names: str, **settings: Any) -> Decorator:
+    """Return a decorator that adds such an option."""
+    return click.option(*names, cls=Option, **settings)
 
 
-def _show_all(context: typer.Context, wanted: bool) -> None:
-    if wanted:
-        for parameter in context.command.params:
-            parameter.hidden = False  # type: ignore[attr-defined]
-        typer.echo(context.get_help())
-        raise typer.Exit
+def apply_options(decorators: Sequence[Decorator]) -> Callable[[_Function], _Function]:
+    """Return one decorator in place of several, the first of which comes first in the help text."""
+
+    def decorate(function: _Function) -> _Function:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
 
 
-HelpAll = Annotated[
-    bool, typer.Option("--help-all", callback=_show_all, is_eager=True, show_default=False, help="Show all options.")
-]
+class Range(click.FloatRange):
+    """A number in a range; NaN and infinity are in none."""
 
-Sources = Annotated[
-    list[str],
-    typer.Argument(help="Files, folders, patterns, or - for a pipe.", metavar="SOURCES", show_default=False),
-]
-ModelFile = Annotated[Path, typer.Argument(help="A model that `robustream fit` wrote.", metavar="MODEL")]
-
-Columns = Annotated[
-    list[str] | None,
-    _option("--columns", metavar="NAMES", callback=checks.names, help="Columns to learn from: a,b,c [all others]."),
-]
-Exclude = Annotated[
-    list[str] | None, _option("--exclude", metavar="NAMES", callback=checks.names, help="Columns to leave out: a,b,c.")
-]
-Missing = Annotated[
-    str,
-    _rare_option(
-        callback=checks.one_of("skip", "skip-infinite", "error"),
-        help="Rows with missing cells: [skip], error; skip-infinite.",
-    ),
-]
-JoinSmallFiles = Annotated[bool, _rare_option("--join-small-files", help="Let files smaller than a batch share one.")]
-Header = Annotated[bool, _rare_option("--header/--no-header", help="Whether CSV files name their columns.")]
-Separator = Annotated[
-    str | None, _rare_option(callback=checks.character, help="What is between CSV fields [guessed]; tab for a tab.")
-]
-Decimal = Annotated[
-    str | None, _rare_option(callback=checks.one_of(".", ","), help="What is before decimals in CSV files [guessed].")
-]
-
-Learner = Annotated[
-    str,
-    _rare_option(
-        callback=checks.one_of("refined", "trimmed", "classical"), help="[refined], trimmed (the paper's), classical."
-    ),
-]
-Aggregator = Annotated[
-    str, _rare_option(callback=checks.one_of(*AGGREGATORS), help="[filtered], geometric-median, mean, ...")
-]
-BatchSize = Annotated[str, _rare_option(callback=checks.batch_size, help="Rows in a batch [auto].")]
-HalfLife = Annotated[float | None, _rare_option(callback=_ABOVE_ZERO, help="Batches after which one counts half.")]
-Alpha = Annotated[
-    float, _rare_option(callback=checks.number("at least 0", lambda value: value >= 0), help="Ridge penalty [0].")
-]
-Seed = Annotated[
-    int,
-    _rare_option(callback=checks.number("at least 0", lambda value: value >= 0), help="Seed of what is random [0]."),
-]
-
-Model = Annotated[Path, _option("--out", "-o", dir_okay=False, help="Write the model there.")]
-Report = Annotated[Path | None, _option(dir_okay=False, help="Write a page that shows what happened.")]
-Jobs = Annotated[
-    int,
-    _rare_option("--jobs", "-j", callback=checks.worker_count, help="Batches worked on at once [-1: all cores]."),
-]
-OnError = Annotated[
-    str, _rare_option(callback=checks.one_of("skip", "stop"), help="A batch that fails: [skip] or stop.")
-]
-Quorum = Annotated[
-    float,
-    _rare_option(
-        callback=checks.number("a share from 0 on and below 1", lambda value: 0 <= value < 1),
-        help="Share of batches that must be usable [0.5].",
-    ),
-]
-Tolerance = Annotated[
-    float | None,
-    _option(
-        callback=checks.number("between 0 and 1", lambda value: 0 < value < 1),
-        help="Stop at this relative error, as 0.01.",
-    ),
-]
-Checkpoint = Annotated[Path | None, _option(dir_okay=False, help="Keep the state there, to go on after a crash.")]
-CheckpointEvery = Annotated[str, _rare_option(callback=checks.rhythm, help="How often [30 s]; also '100 batches'.")]
-Resume = Annotated[bool, _option("--resume", help="Go on from the checkpoint, if it is there.")]
-Quiet = Annotated[bool, _option("--quiet", "-q", help="No progress bar, no summary.")]
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
-Engine = Annotated[
-    str | None,
-    _option(
-        metavar="NAME",
-        callback=checks.one_of("local", "dask"),
-        help="Work in processes (local) or on a cluster (dask).",
-    ),
-]
-Scheduler = Annotated[str | None, _rare_option(callback=checks.address, help="Dask scheduler, as tcp://host:8786.")]
-Enough = Annotated[
-    float | None,
-    _rare_option(
-        callback=checks.number("above 0 and at most 1", lambda value: 0 < value <= 1),
-        help="Give up stragglers after this share, as 0.8.",
-    ),
-]
-Deadline = Annotated[float | None, _rare_option(callback=_ABOVE_ZERO, help="Give up stragglers after so many seconds.")]
+FINITE = Range()
 
 
-def split_names(names: list[str] | None) -> list[str] | None:
+class CountOrShare(_Type):
+    """A whole number from 1 on, or a share between 0 and 1."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return an int or a float."""
+        if isinstance(value, int):
+            return value
+        try:
+            number = int(value) if value.strip().isdigit() else float(value)
+        except ValueError:
+            number = math.nan
+        if not (0 < number < 1 or (isinstance(number, int) and number >= 1)):
+            self.fail(f"{value!r} is neither a whole number from 1 on nor a share such as 0.95.", param, ctx)
+        return number
+
+
+class AutoOrCount(_Type):
+    """The word "auto", or a whole number from 1 on."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return "auto" or an int."""
+        if value == "auto":
+            return "auto"
+        if not (value.strip().isdigit() and int(value) > 0):
+            self.fail(f"{value!r} is neither auto nor a number of rows.", param, ctx)
+        return int(value)
+
+
+class Period(_Type):
+    """A time such as "5 min", or a number of batches; the library says which are valid."""
+
+    name = "period"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        from robustream.errors import InvalidInputError
+        from robustream.fitting.rhythm import Rhythm
+
+        try:
+            Rhythm(value)
+        except InvalidInputError:
+            self.fail(f"{value!r} is neither a time such as '5 min' nor a number such as '100 batches'.", param, ctx)
+        return str(value)
+
+
+class OneCharacter(_Type):
+    """A character that can stand between fields; a tab can be written as "tab"."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the character."""
+        character = "\t" if value in ("tab", "\\t") else str(value)
+        if len(character) != 1 or not character.isascii() or character in '"\r\n':
+            self.fail(f"{value!r} is neither a single character nor tab.", param, ctx)
+        return character
+
+
+class SchedulerAddress(_Type):
+    """The address of a Dask scheduler."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the address."""
+        if not re.fullmatch(r"([a-z+]+://)?.+:\d+", value):
+            self.fail(f"{value!r} is not an address such as tcp://host:8786.", param, ctx)
+        return str(value)
+
+
+def _split_names(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
     """Take both `--exclude a,b` and `--exclude a --exclude b`; None if nothing was said."""
-    if not names:
+    if not values:
         return None
-    return [part.strip() for name in names for part in name.split(",") if part.strip()]
+    names = [part.strip() for value in values for part in value.split(",") if part.strip()]
+    if not names:
+        raise click.BadParameter("no column is named; a,b names two.", ctx, param)
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise click.BadParameter(f"{doubled[0]!r} is named twice.", ctx, param)
+    return names
+
+
+def names_option(*names: str, **settings: Any) -> Decorator:
+    """Return an option whose value is a list of names of columns."""
+    return option(*names, multiple=True, metavar="NAMES", callback=_split_names, **settings)
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        ctx.meta[_SHOW_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+help_all = click.option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
+)
+sources_argument = click.argument("sources", nargs=-1, required=True, metavar="SOURCES...")
+model_argument = click.argument("model", type=INPUT_FILE, metavar="MODEL")
+quiet = option("--quiet", "-q", is_flag=True, help="No progress bar, no summary.")
+
+csv_options = (
+    option("--header/--no-header", rare=True, default=True, help="Whether CSV files name their columns."),
+    option("--separator", rare=True, type=OneCharacter(), help="What is between CSV fields [guessed]; tab for a tab."),
+    option(
+        "--decimal",
+        rare=True,
+        type=click.Choice([".", ","]),
+        metavar="CHARACTER",
+        help="What is before decimals in CSV files [guessed].",
+    ),
+)
+
+
+def check_outputs(sources: Sequence[str], outputs: Sequence[Path | None]) -> None:
+    """Raise if a result could not be written, or only over one of the files that are read."""
+    from robustream.cli.errors import ExitCode, fail
+    from robustream.errors import InvalidInputError
+    from robustream.sources.tables.paths import find_files
+
+    written = [output for output in outputs if output is not None]
+    for output in written:
+        if not output.absolute().parent.is_dir():
+            raise fail(f"the folder of {output} does not exist", ExitCode.CANNOT_WRITE)
+    read = set() if list(sources) == ["-"] else {Path(path).resolve() for path in find_files(sources)}
+    for output in written:
+        if output.resolve() in read:
+            raise InvalidInputError(f"{output} is one of the files to read: write the result elsewhere")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+
+from robustream.cli.errors import Command, require
+from robustream.cli.options import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,55 +26,60 @@ __all__ = ["reproduce"]
 # Seconds between two lines about the progress where there is no terminal for a bar.
 SAY_EVERY = 60.0
 
+# Named here, since the experiments are loaded only when the command runs.
+EXPERIMENTS = (
+    "figure-1a", "figure-1b", "figure-1c", "figure-1d", "table-1", "table-2", "table-2-scale", "speed", "theory",
+)  # fmt: skip
+SIZES = ("full", "quick", "tiny")
 
+
+@click.command(cls=Command, epilog="Example: robustream reproduce all --quick --out results/")
+@click.argument("experiment", type=click.Choice(["all", *EXPERIMENTS]), default="all", metavar="[EXPERIMENT]")
+@click.option(
+    "--out", type=OUTPUT_FOLDER, default="results", show_default=True, help="The folder for results and pages."
+)
+@click.option("--quick", is_flag=True, help="A tenth of the size, in about three minutes.")
+@click.option(
+    "--size", type=click.Choice(SIZES), default="full", show_default=True, help="The size of the experiments."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; by default as many as cores.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of all data.")
+@click.option("--data", type=OUTPUT_FOLDER, help="Further data sets, such as cifar10n_cnn.")
+@click.option("--draw-only", is_flag=True, help="Draw what is stored and run nothing.")
 def reproduce(
-    experiment: Annotated[
-        str,
-        typer.Argument(
-            help="all, figure-1a, figure-1b, figure-1c, figure-1d, table-1, table-2, table-2-scale, speed or theory."
-        ),
-    ] = "all",
-    out: Annotated[Path, typer.Option(help="The folder for results and pages.", file_okay=False)] = Path("results"),
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the size, in about three minutes.")] = False,
-    size: Annotated[str, typer.Option(help="full, quick or tiny.")] = "full",
-    jobs: Annotated[int | None, typer.Option(help="Processes; by default as many as cores.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all data.")] = 0,
-    data: Annotated[Path | None, typer.Option(help="Further data sets, such as cifar10n_cnn.")] = None,
-    draw_only: Annotated[bool, typer.Option("--draw-only", help="Draw what is stored and run nothing.")] = False,
+    experiment: str,
+    out: Path,
+    quick: bool,
+    size: str,
+    jobs: int | None,
+    seed: int,
+    data: Path | None,
+    draw_only: bool,
 ) -> None:
     """Run the paper's experiments and write a page that says which of its claims hold.
 
+    EXPERIMENT is all, figure-1a, figure-1b, figure-1c, figure-1d, table-1, table-2, table-2-scale, speed or theory.
+
     Results are stored piece by piece: a run that was stopped goes on where it was, and drawing again costs nothing.
     """
+    require("matplotlib", "report", "the figures are drawn with it")
     import os
 
     from rich.console import Console
 
-    from robustream.errors import InvalidInputError
+    from robustream.paper import experiments, sizes
     from robustream.paper.experiment import Context
-    from robustream.paper.experiments import EXPERIMENTS, choose
     from robustream.paper.results import Store
-    from robustream.paper.sizes import SIZES
-
-    chosen = "quick" if quick else size
-    if chosen not in SIZES:
-        raise typer.BadParameter(f"--size must be one of {', '.join(SIZES)}; {size!r} came")
-    if seed < 0:
-        raise typer.BadParameter(f"--seed must not be negative; {seed} came")
-    if jobs is not None and jobs < 1:
-        raise typer.BadParameter(f"--jobs must be at least 1; {jobs} came")
-    try:
-        experiments = choose(experiment)
-    except InvalidInputError as error:
-        raise typer.BadParameter(str(error)) from error
 
     console = Console(highlight=False)
-    context = Context(SIZES[chosen], seed, data)
+    chosen = "quick" if quick else size
+    context = Context(sizes.SIZES[chosen], seed, data)
     store = Store(out, chosen, seed)
+    wanted = experiments.choose(experiment)
     if not draw_only:
-        _run(experiments, context, store, jobs or os.cpu_count() or 1, console)
+        _run(wanted, context, store, jobs or os.cpu_count() or 1, console)
     # One page for all that is there: an experiment that was run before stays on it.
-    shown = [one for one in EXPERIMENTS.values() if one in experiments or _is_stored(one, context, store)]
+    shown = [one for one in experiments.EXPERIMENTS.values() if one in wanted or _is_stored(one, context, store)]
     page = _draw(shown, context, store, out, console)
     _show(page, out, console)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from robustream.cli import main
-from robustream.cli.exits import ExitCode
+from robustream.cli.errors import ExitCode
 
 NAMES = ["a", "b", "price", "age"]
 

@@ -1,0 +1,109 @@
+"""`robustream score`, `predict` and `transform`: a model applied to each row of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from robustream.cli.errors import Command, ExitCode, fail
+from robustream.cli.options import (
+    apply_options,
+    check_outputs,
+    csv_options,
+    help_all,
+    model_argument,
+    names_option,
+    option,
+    quiet,
+    sources_argument,
+)
+
+__all__ = ["predict", "score", "transform"]
+
+_MOST_NAMED = 20
+_ENDINGS = (".parquet", ".csv", ".arrow", ".feather")
+
+
+def _check_ending(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
+    if value.suffix.lower() not in _ENDINGS:
+        raise click.BadParameter(f"{value.name} does not end in one of {', '.join(_ENDINGS)}.", ctx, param)
+    return value
+
+
+common_options = apply_options(
+    [
+        model_argument,
+        sources_argument,
+        option(
+            "--out",
+            "-o",
+            required=True,
+            type=click.Path(dir_okay=False, path_type=Path),
+            callback=_check_ending,
+            help="Where to write: .parquet, .csv, .arrow or .feather.",
+        ),
+        *csv_options,
+        quiet,
+        help_all,
+    ]
+)
+
+
+@click.command(cls=Command, epilog="Example: robustream score model.safetensors new/*.parquet --out scored.parquet")
+@names_option("--target", help="Target columns, if the model does not know their names.")
+@common_options
+def score(**options: Any) -> None:
+    """Score each row of files by how far it is from the model, and flag outliers.
+
+    The output has a line for each row: file, row (from 0), score and outlier; empty where cells lack or hold no number.
+    """
+    _apply("score", **options)
+
+
+@click.command(cls=Command, epilog="Example: robustream predict model.safetensors new/ --out predicted.csv")
+@common_options
+def predict(**options: Any) -> None:
+    """Predict the target for each row of files; the target column need not be there."""
+    _apply("predict", **options)
+
+
+@click.command(cls=Command, epilog="Example: robustream transform model.safetensors new/ --out coordinates.parquet")
+@common_options
+def transform(**options: Any) -> None:
+    """Project each row of files on the components."""
+    _apply("transform", **options)
+
+
+def _apply(
+    what: Literal["score", "predict", "transform"],
+    *,
+    model: Path,
+    sources: tuple[str, ...],
+    out: Path,
+    quiet: bool,
+    **reading: Any,
+) -> None:
+    if out.resolve() == model.resolve():
+        raise click.UsageError(f"--out must not be the model itself, {model}")
+    check_outputs(sources, [out])
+
+    from rich.console import Console
+
+    from robustream.applying import apply_to_files
+
+    console = Console(stderr=True, highlight=False)
+    progress = not quiet and console.is_terminal
+    outcome = apply_to_files(what, model, list(sources), out, progress=progress, **reading)
+    if not quiet:
+        console.print(f"{outcome.say()} Written to {out}.", soft_wrap=True, markup=False)
+    if outcome.illegible:
+        console.print("Cells or lines that could not be read:", style="bold red")
+        for place in outcome.illegible[:_MOST_NAMED]:
+            console.print(f"  {place}", soft_wrap=True, markup=False)
+        if len(outcome.illegible) > _MOST_NAMED:
+            console.print(f"  and {len(outcome.illegible) - _MOST_NAMED} more")
+    if outcome.failed:
+        shown = "".join(f"\n  {label}: {reason}" for label, reason in outcome.failed[:_MOST_NAMED])
+        raise fail(f"{len(outcome.failed)} parts of the files could not be read:{shown}", ExitCode.INCOMPLETE)
