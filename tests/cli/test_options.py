@@ -113,8 +113,11 @@ def test_the_names_are_those_of_the_library(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--columns a,q", "columns must be names of columns; no file has a column 'q'"),
-        ("--components 9", "n_components must be"),
+        (
+            "--columns a,q",
+            "columns must be names of columns; no file has a column 'q'. The columns are 'a', 'b', 'c'. Option: --columns",
+        ),
+        ("--components 9", "got 9 Option: --components"),
         ("--checkpoint rows.parquet", "files to read"),
     ],
 )

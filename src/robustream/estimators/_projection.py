@@ -157,6 +157,7 @@ def check_n_components(n_components: Any, n_columns: int) -> int:
     if not whole or not 1 <= n_components <= n_columns:
         raise InvalidInputError(
             f"n_components must be a whole number from 1 to the number of columns of X ({n_columns}), or for "
-            f"OutlierRobustPCA a share of the variance between 0 and 1, got {n_components!r}"
+            f"OutlierRobustPCA a share of the variance between 0 and 1, got {n_components!r}",
+            "n_components",
         )
     return int(n_components)
