@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from robustream.bench.accuracy.cases import PROBLEMS, Case, all_cases, choose_cases
+from robustream.bench.accuracy.contamination import LEVEL, PCA_DIRT, REGRESSION_DIRT, PCAScene
 from robustream.bench.accuracy.designs import NORMAL_DESIGNS, TABLES, make_design, make_spiked, make_table
-from robustream.bench.accuracy.dirt import LEVEL, PCA_DIRT, REGRESSION_DIRT, PCAScene
 from robustream.bench.accuracy.oracle import least_squares, oracle_pca, oracle_regression, pca_error, regression_error
 
 CASES = [case for problem in PROBLEMS for case in all_cases(problem)]

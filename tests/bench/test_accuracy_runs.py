@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 from robustream.bench.accuracy.cases import PROBLEMS, Case, Garbage
-from robustream.bench.accuracy.methods import OURS, Fit, Method
 from robustream.bench.accuracy.oracle import regression_error
+from robustream.bench.accuracy.peers import OURS, Fit, Method
 from robustream.bench.accuracy.picture import MissingMatplotlibError, draw_picture, write_picture
 from robustream.bench.accuracy.run import CaseResult, Score, choose_methods, ratio_of_rms, run_case, run_cases
-from robustream.bench.accuracy.store import read_json, results_as_data, results_from_data, write_csv, write_json
-from robustream.bench.accuracy.summary import summarize
+from robustream.bench.accuracy.summary import (
+    read_json,
+    results_as_data,
+    results_from_data,
+    summarize,
+    write_csv,
+    write_json,
+)
 
 TINY = (
     Case("regression", "rows", "identity", 4, 120, dirt="vertical", fraction=0.1),

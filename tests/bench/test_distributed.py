@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from robustream.bench.distributed import distributed_steps
-from robustream.bench.distributed.gathering import gather_peak, measure_gathering_memory
-from robustream.bench.distributed.overhead import measure_local_overhead
-from robustream.bench.distributed.scaling import measure_two_workers
-from robustream.bench.figures import Target
+from robustream.bench.distributed import (
+    distributed_steps,
+    gather_peak,
+    measure_gathering_memory,
+    measure_local_overhead,
+    measure_two_workers,
+)
+from robustream.bench.measurement import Target
 
 
 def test_every_demand_has_a_measurement():

@@ -12,14 +12,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from robustream.bench.figures import Target
-from robustream.bench.stream.data import COMPONENTS, FILES, kind_of_file, make_files
-from robustream.bench.stream.problems import Components, Regression
-from robustream.bench.stream.race import Race
-from robustream.bench.stream.suite import stream_steps
-from robustream.bench.stream.tasks import DEFAULT, PEER, READ, TASKS, TWO, perform, use
-from robustream.bench.stream.tolerance import PROBLEMS, TOLERANCE, batches_needed, measure_tolerance, run_until_stop
-from robustream.bench.stream.usage import PeakOfTree, processor_seconds, resident_of_tree
+from robustream.bench.measurement import PeakOfTree, Target, processor_seconds, resident_of_tree
+from robustream.bench.stream import (
+    COMPONENTS,
+    DEFAULT,
+    FILES,
+    PEER,
+    READ,
+    TASKS,
+    TWO,
+    Race,
+    kind_of_file,
+    make_files,
+    perform,
+    stream_steps,
+    use,
+)
+from robustream.bench.tolerance import (
+    PROBLEMS,
+    TOLERANCE,
+    Components,
+    Regression,
+    batches_needed,
+    measure_tolerance,
+    run_until_stop,
+)
 from robustream.errors import InvalidInputError
 from robustream.estimators import OutlierRobustPCA
 from robustream.fitting import fit
@@ -108,7 +125,7 @@ def test_processor_time_goes_on():
 
 def test_figures_of_a_race(paths, monkeypatch):
     # A fresh process for each task would take long, and is tested above.
-    monkeypatch.setattr("robustream.bench.stream.race.use", perform)
+    monkeypatch.setattr("robustream.bench.stream.use", perform)
     race = Race(paths[0].parent, 30_000, 8, 300, 1, (READ, PEER, DEFAULT, TWO))
     figures = [figure for step in race.steps() for figure in step.run()]
     groups = {figure.group.partition(",")[0].partition(" / ")[0] for figure in figures}

@@ -10,20 +10,31 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from robustream.bench.environment import describe_environment
-from robustream.bench.figures import Figure, Target
-from robustream.bench.fresh import FreshProcessError, run_fresh
 from robustream.bench.kernels import (
+    MODELS,
+    PAPER,
+    Step,
+    kernel_steps,
     measure_against_partition,
     measure_against_product,
+    measure_first_fit,
+    measure_import,
     measure_median,
+    measure_stream,
+    measure_stream_memory,
+    measure_trimmed_memory,
     partition_covariance,
+    peak_above,
 )
-from robustream.bench.memory import measure_stream_memory, measure_trimmed_memory, peak_above
-from robustream.bench.startup import measure_first_fit, measure_import
-from robustream.bench.streaming import MODELS, PAPER, measure_stream
-from robustream.bench.suite import Step, kernel_steps
-from robustream.bench.timing import Comparison, compare
+from robustream.bench.measurement import (
+    Comparison,
+    Figure,
+    FreshProcessError,
+    Target,
+    compare,
+    describe_environment,
+    run_fresh,
+)
 from robustream.cli import main
 from robustream.kernels.trimmed import trimmed_covariance
 
@@ -138,7 +149,7 @@ def tiny_suite(monkeypatch):
         Figure("second", "another title", 9.0, "passes", Target("<=", 4), "counted"),
     ]
     steps = [Step(figure.title, lambda figure=figure: figure) for figure in figures]
-    monkeypatch.setattr("robustream.bench.suite.kernel_steps", lambda threads, *, quick: steps)
+    monkeypatch.setattr("robustream.bench.kernels.kernel_steps", lambda threads, *, quick: steps)
 
 
 @pytest.mark.usefixtures("tiny_suite")
@@ -168,7 +179,7 @@ def test_a_folder_that_cannot_be_made_is_noticed_before_any_work(tmp_path):
 
 
 def test_batches_and_aggregation():
-    from robustream.bench.batches import measure_aggregation, measure_batches
+    from robustream.bench.kernels import measure_aggregation, measure_batches
 
     figures = [*measure_batches(300, 5, 1), measure_aggregation(20, 5, 5, 1)]
     assert len(figures) == 5

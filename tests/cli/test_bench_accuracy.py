@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from robustream.bench.accuracy.cases import Case, Garbage
-from robustream.bench.accuracy.store import read_json
+from robustream.bench.accuracy.summary import read_json
 from robustream.cli import main
 
 

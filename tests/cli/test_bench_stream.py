@@ -7,8 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from robustream.bench.stream.race import Race
-from robustream.bench.stream.tasks import PEER, READ, perform
+from robustream.bench.stream import PEER, READ, Race, perform
 from robustream.cli import main
 
 
@@ -18,8 +17,8 @@ def few_steps(monkeypatch):
         return list(Race(folder, rows, columns, 100, 1, (READ, PEER)).steps())
 
     # Fresh processes would take long.
-    monkeypatch.setattr("robustream.bench.stream.race.use", perform)
-    monkeypatch.setattr("robustream.bench.stream.suite.stream_steps", steps)
+    monkeypatch.setattr("robustream.bench.stream.use", perform)
+    monkeypatch.setattr("robustream.bench.stream.stream_steps", steps)
 
 
 def test_figures_are_shown_and_written_and_files_are_kept(tmp_path):

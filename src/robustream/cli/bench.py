@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from robustream.bench.accuracy.cases import Case
-    from robustream.bench.accuracy.methods import Method
+    from robustream.bench.accuracy.peers import Method
     from robustream.bench.accuracy.run import CaseResult
-    from robustream.bench.figures import Figure
-    from robustream.bench.suite import Step
+    from robustream.bench.measurement import Figure
+    from robustream.bench.measurement import Step
 
 __all__ = ["bench"]
 
@@ -45,7 +45,7 @@ def kernels(quick: bool, out: Path | None, threads: int | None, strict: bool) ->
 
     The figures are ratios of things timed in turns in one run; other work on the machine still blurs them.
     """
-    from robustream.bench.suite import kernel_steps
+    from robustream.bench.kernels import kernel_steps
     from robustream.kernels.threads import get_threads
 
     _make_folder(out)
@@ -82,8 +82,8 @@ def stream(rows: int | None, columns: int, quick: bool, out: Path | None, keep: 
     Time, memory and busy cores: 100 files are made, 20 of them garbage; 10,000,000 x 100 take 5 GB. Run it on a quiet
     machine. Tolerance: simulated streams, of which the truth is known.
     """
-    from robustream.bench.stream.data import COMPONENTS, FILES
-    from robustream.bench.stream.suite import stream_steps
+    from robustream.bench.stream import COMPONENTS, FILES
+    from robustream.bench.stream import stream_steps
     from robustream.kernels.threads import get_threads
 
     rows = (1_000_000 if quick else 10_000_000) if rows is None else rows
@@ -122,8 +122,8 @@ def accuracy(
 
     from robustream.bench.accuracy.cases import choose_cases
     from robustream.bench.accuracy.run import choose_methods
-    from robustream.bench.accuracy.table import TABLE_WIDTH, show_results
-    from robustream.bench.environment import describe_environment
+    from robustream.bench.accuracy.summary import TABLE_WIDTH, show_results
+    from robustream.bench.measurement import describe_environment
 
     count = (2 if quick else 5) if seeds is None else seeds
     chosen = choose_cases(problem, cases, quick=quick)
@@ -184,7 +184,7 @@ def _run_gauntlet(cases: Sequence[Case], methods: Sequence[Method], seeds: Seque
 
 def _write_gauntlet(out: Path, results: Sequence[CaseResult], facts: dict[str, Any], console: Console) -> None:
     from robustream.bench.accuracy.picture import MissingMatplotlibError, write_picture
-    from robustream.bench.accuracy.store import write_csv, write_json
+    from robustream.bench.accuracy.summary import write_csv, write_json
 
     written = [write_json(out, results, facts), write_csv(out, results)]
     try:
@@ -200,7 +200,7 @@ def _measure_and_show(
     """Take measurements, show them beside their targets and write them to a file of that name."""
     from rich.console import Console
 
-    from robustream.bench.environment import describe_environment
+    from robustream.bench.measurement import describe_environment
 
     console = Console(highlight=False)
     figures = _measure(steps)
@@ -247,7 +247,7 @@ def _show(figures: Sequence[Figure], environment: dict[str, Any], console: Conso
     from rich import box
     from rich.table import Table
 
-    from robustream.bench.timing import say_threads
+    from robustream.bench.measurement import say_threads
 
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("measured", overflow="fold")

@@ -9,8 +9,7 @@ from itertools import groupby
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
 
-from robustream.bench.environment import describe_environment
-from robustream.bench.timing import same_threads
+from robustream.bench.measurement import describe_environment, same_threads
 from robustream.paper.results import Cell, Memory, Store
 
 __all__ = ["Remaining", "in_words", "missing_cells", "run_cells"]

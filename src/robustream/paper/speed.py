@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.aggregators import GeometricMedian
-from robustream.bench.fresh import run_fresh
-from robustream.bench.memory import peak_above
-from robustream.bench.timing import same_threads
+from robustream.bench.measurement import peak_above, run_fresh, same_threads
 from robustream.estimators import OutlierRobustPCA
 from robustream.learners import LinearProblem, PrincipalProblem, Trimmed
 from robustream.paper.experiment import Claim, Experiment, Finding, Table, Verdict

@@ -6,9 +6,8 @@ import math
 from fnmatch import fnmatch
 from typing import Literal, NamedTuple
 
+from robustream.bench.accuracy.contamination import Sample, make_pca, make_regression
 from robustream.bench.accuracy.designs import TABLES
-from robustream.bench.accuracy.generate import make_pca, make_regression
-from robustream.bench.accuracy.sample import Sample
 
 __all__ = ["PROBLEMS", "Case", "Garbage", "all_cases", "choose_cases"]
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from robustream.bench.accuracy.sample import Array
+__all__ = ["NORMAL_DESIGNS", "TABLES", "Array", "Design", "Mask", "make_design", "make_spiked", "make_table"]
 
-__all__ = ["NORMAL_DESIGNS", "TABLES", "Design", "make_design", "make_spiked", "make_table"]
-
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Rng = np.random.Generator
 Draw = Callable[[int, Rng], Array]
 

@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from robustream.bench.accuracy.generate import leading_subspace
-from robustream.bench.accuracy.sample import Array, Sample
+from robustream.bench.accuracy.contamination import Array, Sample, leading_subspace
 from robustream.sources import subspace_error
 
 __all__ = ["least_squares", "oracle_pca", "oracle_regression", "pca_error", "regression_error"]

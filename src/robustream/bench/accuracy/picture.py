@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from robustream.bench.accuracy.run import CaseResult
-from robustream.bench.accuracy.summary import method_names
-from robustream.bench.accuracy.table import TITLES, format_ratio
+from robustream.bench.accuracy.summary import TITLES, format_ratio, method_names
 from robustream.errors import RobustreamError
 
 __all__ = ["PICTURE_NAME", "MissingMatplotlibError", "draw_picture", "write_picture"]

@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustream.bench.accuracy.cases import Case, Garbage, Problem
-from robustream.bench.accuracy.methods import Method, our_method
+from robustream.bench.accuracy.contamination import Sample
 from robustream.bench.accuracy.oracle import oracle_pca, oracle_regression, pca_error, regression_error
-from robustream.bench.accuracy.peers import python_peers
-from robustream.bench.accuracy.peers_r import r_peers
-from robustream.bench.accuracy.sample import Sample
-from robustream.bench.timing import same_threads
+from robustream.bench.accuracy.peers import Method, our_method, python_peers, r_peers
+from robustream.bench.measurement import same_threads
 
 __all__ = ["TIME_LIMIT", "CaseResult", "Score", "choose_methods", "ratio_of_rms", "run_case", "run_cases"]
 
