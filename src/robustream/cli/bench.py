@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from robustream.bench.accuracy.cases import Case
     from robustream.bench.accuracy.peers import Method
     from robustream.bench.accuracy.run import CaseResult
-    from robustream.bench.measurement import Figure
-    from robustream.bench.measurement import Step
+    from robustream.bench.measurement import Figure, Step
 
 __all__ = ["bench"]
 
@@ -82,8 +81,7 @@ def stream(rows: int | None, columns: int, quick: bool, out: Path | None, keep: 
     Time, memory and busy cores: 100 files are made, 20 of them garbage; 10,000,000 x 100 take 5 GB. Run it on a quiet
     machine. Tolerance: simulated streams, of which the truth is known.
     """
-    from robustream.bench.stream import COMPONENTS, FILES
-    from robustream.bench.stream import stream_steps
+    from robustream.bench.stream import COMPONENTS, FILES, stream_steps
     from robustream.kernels.threads import get_threads
 
     rows = (1_000_000 if quick else 10_000_000) if rows is None else rows
