@@ -31,8 +31,8 @@ def test_the_contract_is_exported():
     assert set(CONTRACT.split()) <= set(robustream.__all__) <= set(dir(robustream))
 
 
-def loaded_by(package):
-    code = f"import sys, {package}; print(*{{name.split('.')[0] for name in sys.modules}})"
+def loaded_by(statement):
+    code = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
@@ -52,7 +52,12 @@ def test_importing_loads_nothing_optional_or_slow():
         "jinja2",
     }
     # scikit-learn itself loads pandas where that is installed.
-    assert not forbidden & (loaded_by("robustream") - loaded_by("sklearn"))
+    assert not forbidden & (loaded_by("from robustream import *") - loaded_by("import sklearn"))
+
+
+def test_names_are_loaded_when_they_are_used():
+    assert not {"numpy", "scipy", "sklearn"} & loaded_by("import robustream")
+    assert not hasattr(robustream, "nothing")
 
 
 def test_the_version_is_that_of_the_distribution():

@@ -7,6 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
+from robustream.cli import main
+from robustream.cli.errors import ExitCode
 
 COMMANDS = [
     (),
@@ -77,7 +81,25 @@ def test_mistakes_exit_with_2_and_a_message(arguments):
     assert "Traceback" not in finished.stderr
 
 
-def test_the_command_line_loads_its_work_only_when_it_runs():
-    code = "import sys, robustream.cli; print([name for name in sys.modules if name.startswith('robustream.bench')])"
+def test_help_loads_no_library():
+    code = """
+import contextlib, io, sys
+from robustream.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main(["fit", "pca", "--help-all"])
+print(*{name.split(".")[0] for name in sys.modules})
+print(*(name for name in sys.modules if name.startswith("robustream.") and "cli" not in name))
+"""
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert finished.stdout.strip() == "[]"
+    packages, ours = finished.stdout.splitlines()
+    assert not {"numpy", "scipy", "sklearn", "pyarrow", "numba", "pandas", "rich", "jinja2"} & set(packages.split())
+    assert ours == "robustream._version"
+
+
+def test_what_a_command_needs_is_said_before_its_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("robustream.cli.errors.find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["reproduce", "theory", "--size", "tiny", "--out", str(tmp_path / "out")])
+    assert result.exit_code == ExitCode.BAD_INPUT
+    assert "matplotlib is not installed" in result.stderr
+    assert "pip install 'robustream[report]'" in result.stderr
+    assert not (tmp_path / "out").exists()
