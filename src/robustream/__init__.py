@@ -20,11 +20,12 @@ if TYPE_CHECKING:
         TrimmedPCA,
         TrimmedRegressor,
     )
-    from robustream.fitting import FitEvent, fold_in_late
-    from robustream.fitting.fit import fit
     from robustream.kernels.median import geometric_median
     from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross, trimmed_inner
     from robustream.persistence import load, save
+    from robustream.runs.distributed import fold_in_late
+    from robustream.runs.fit import fit
+    from robustream.runs.progress import FitEvent
 
 __all__ = [
     "BatchRecord",
@@ -59,10 +60,12 @@ _HOMES = {
         "TrimmedPCA",
         "TrimmedRegressor",
     ),
-    "robustream.fitting": ("FitEvent", "fit", "fold_in_late"),
     "robustream.kernels.median": ("geometric_median",),
     "robustream.kernels.trimmed": ("trimmed_covariance", "trimmed_cross", "trimmed_inner"),
     "robustream.persistence": ("load", "save"),
+    "robustream.runs.distributed": ("fold_in_late",),
+    "robustream.runs.fit": ("fit",),
+    "robustream.runs.progress": ("FitEvent",),
 }
 
 

@@ -39,7 +39,7 @@ from robustream.bench.tolerance import (
 )
 from robustream.errors import InvalidInputError
 from robustream.estimators import OutlierRobustPCA
-from robustream.fitting import fit
+from robustream.runs.fit import fit
 
 
 @pytest.fixture(scope="module")

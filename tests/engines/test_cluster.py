@@ -20,12 +20,13 @@ import numpy as np
 import psutil
 import pytest
 
+from robustream import fold_in_late
 from robustream.aggregators import Filtered
 from robustream.batch import Batch
 from robustream.engines import DaskEngine, Engine
 from robustream.learners import PrincipalProblem, Refined
-from robustream.runs.distributed import gather, gather_missing
-from robustream.runs.online import Plan, begin, settle
+from robustream.runs import Layout, Plan, Run
+from robustream.runs.distributed import CutOff, drive_elsewhere
 from robustream.sources import CorruptedBatches, SimulatedPCA, batch_at, subspace_error
 from robustream.sources.base import Partition
 from robustream.testing import errands
@@ -131,11 +132,11 @@ def chosen(seed, count):
 
 
 def start():
-    return begin(PLAN, COLUMNS, 0)
+    return Run.begin(PLAN, Layout(COLUMNS))
 
 
-def error_of(stream, source):
-    return subspace_error(settle(PLAN, stream)[2], source.basis)
+def error_of(run, source):
+    return subspace_error(run.value[2], source.basis)
 
 
 def oracle_error(source, indices):
@@ -147,11 +148,15 @@ def root_mean_square(errors):
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def culprits(gathered):
-    batches = gathered.stream.ledger.report(PLAN.aggregator.assess(gathered.stream.state))
-    for standing in gathered.report.standings(batches):
+def culprits(run):
+    for standing in run.nodes.standings(run.report):
         print(standing)
-    return gathered.report.culprits(batches)
+    return run.nodes.culprits(run.report)
+
+
+@dataclass
+class Holder:
+    run_: Run
 
 
 def labels(indices):
@@ -180,12 +185,12 @@ def test_a_worker_killed_while_it_works(client, tmp_path):
         folder = tmp_path / str(seed)
         folder.mkdir()
         source = simulate(seed)
-        gathered = gather(PLAN, start(), with_trouble(source, folder, [7], "kill"), engine)
+        run = drive_elsewhere(start(), with_trouble(source, folder, [7], "kill"), engine)
         pids = errands.signatures(folder)
         assert len(pids) == 2
         assert not psutil.pid_exists(pids[0])
-        assert culprits(gathered) == []
-        ours.append(error_of(gathered.stream, source))
+        assert culprits(run) == []
+        ours.append(error_of(run, source))
         oracle.append(oracle_error(source, range(PARTITIONS)))
     assert root_mean_square(ours) <= 1.15 * root_mean_square(oracle)
 
@@ -196,9 +201,9 @@ def test_two_fifths_of_the_partitions_are_garbage(client, kind):
     for seed in SEEDS:
         source = simulate(seed)
         spoiled = CorruptedBatches(source, 0.4, kind, seed=seed)
-        gathered = gather(PLAN, start(), spoiled.partitions(), DaskEngine(client))
-        assert culprits(gathered) == labels(spoiled.bad_indices)
-        ours.append(error_of(gathered.stream, source))
+        run = drive_elsewhere(start(), spoiled.partitions(), DaskEngine(client))
+        assert culprits(run) == labels(spoiled.bad_indices)
+        ours.append(error_of(run, source))
         oracle.append(oracle_error(source, sorted(set(range(PARTITIONS)) - set(spoiled.bad_indices.tolist()))))
     assert root_mean_square(ours) <= 1.15 * root_mean_square(oracle)
 
@@ -208,12 +213,12 @@ def test_a_tenth_of_the_replies_is_garbled(client):
     for seed in SEEDS:
         source = simulate(seed)
         garbled = chosen(seed, PARTITIONS // 10)
-        gathered = gather(PLAN, start(), source.partitions(), Garbling(DaskEngine(client), frozenset(garbled)))
-        assert culprits(gathered) == labels(garbled)
-        failed = [record for record in gathered.report.records if record.outcome == "failed"]
+        run = drive_elsewhere(start(), source.partitions(), Garbling(DaskEngine(client), frozenset(garbled)))
+        assert culprits(run) == labels(garbled)
+        failed = [record for record in run.nodes.records if record.outcome == "failed"]
         assert [record.label for record in failed] == labels(garbled)
         assert all("damaged" in record.reason and record.worker for record in failed)
-        ours.append(error_of(gathered.stream, source))
+        ours.append(error_of(run, source))
         oracle.append(oracle_error(source, sorted(set(range(PARTITIONS)) - set(garbled))))
     assert root_mean_square(ours) <= 1.15 * root_mean_square(oracle)
 
@@ -227,15 +232,15 @@ def test_a_fifth_of_the_partitions_is_too_slow(client, tmp_path):
         source = simulate(seed)
         slow = chosen(seed, PARTITIONS // 5)
         gates = [errands.pipe(folder, f"go-{index}") for index in slow]
-        gathered = gather(PLAN, start(), with_trouble(source, folder, slow, "wait"), engine, enough=0.8)
-        assert culprits(gathered) == labels(slow)
-        late = [record.label for record in gathered.stream.ledger.records if record.verdict == "late"]
+        run = drive_elsewhere(start(), with_trouble(source, folder, slow, "wait"), engine, cut_off=CutOff(enough=0.8))
+        assert culprits(run) == labels(slow)
+        late = [record.label for record in run.ledger.records if record.verdict == "late"]
         assert late == labels(slow)
-        ours.append(error_of(gathered.stream, source))
+        ours.append(error_of(run, source))
         oracle.append(oracle_error(source, sorted(set(range(PARTITIONS)) - set(slow))))
         for gate in gates:
             open_gate(gate)
-        complete = gather_missing(PLAN, gathered, engine)
+        complete = fold_in_late(Holder(run), engine).run_
         assert culprits(complete) == []
-        assert complete.stream.rows_seen == 1000 * PARTITIONS
+        assert complete.rows_seen == 1000 * PARTITIONS
     assert root_mean_square(ours) <= 1.15 * root_mean_square(oracle)

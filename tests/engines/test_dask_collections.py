@@ -9,8 +9,8 @@ from robustream.aggregators import Filtered
 from robustream.engines import InProcessEngine, LocalEngine
 from robustream.errors import InvalidInputError
 from robustream.learners import Classical, LinearProblem
-from robustream.runs.distributed import gather
-from robustream.runs.online import Plan, begin, settle
+from robustream.runs import Layout, Plan, Run
+from robustream.runs.distributed import drive_elsewhere
 from robustream.sources import ArraySource
 from robustream.sources.dask import DaskSource, is_dask_collection
 
@@ -65,9 +65,9 @@ def test_it_gathers_as_arrays_do(kind):
     source = DaskSource(array.from_array(ROWS, chunks=(30, 4)), array.from_array(TARGETS, chunks=30))
     plain = ArraySource(ROWS, TARGETS, batch_size=30)
     with InProcessEngine() if kind == "here" else LocalEngine(n_jobs=2) as engine:
-        ours = gather(PLAN, begin(PLAN, 4, 1), source.partitions(), engine)
-        theirs = gather(PLAN, begin(PLAN, 4, 1), plain.partitions(), InProcessEngine())
-    for first, second in zip(settle(PLAN, ours.stream), settle(PLAN, theirs.stream), strict=True):
+        ours = drive_elsewhere(Run.begin(PLAN, Layout(4, 1)), source.partitions(), engine)
+        theirs = drive_elsewhere(Run.begin(PLAN, Layout(4, 1)), plain.partitions(), InProcessEngine())
+    for first, second in zip(ours.value, theirs.value, strict=True):
         np.testing.assert_array_equal(first, second)
 
 

@@ -58,10 +58,10 @@ def state_of(model):
 def test_a_rejected_partial_fit_leaves_the_model_as_it_was(name, kind):
     rows, message = BAD_ROWS[kind]
     model = MODELS[name]().partial_fit(*arguments(name, ROWS))
-    snapshot, before = model._snapshot, state_of(model)
+    run, before = model.run_, state_of(model)
     with pytest.raises((ValueError, TypeError), match=message):
         model.partial_fit(*arguments(name, rows))
-    assert model._snapshot is snapshot
+    assert model.run_ is run
     assert state_of(model) == before
 
 

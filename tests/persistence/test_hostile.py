@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 import robustream as rs
 from robustream import files
 from robustream.errors import DamagedFileError, UnsupportedEstimatorError
-from robustream.persistence import Checkpoint, load, read_checkpoint, save, settings_of, write_checkpoint
-from robustream.persistence.checkpoint import checkpoint_from_tree
-from robustream.persistence.models import model_from_tree
+from robustream.persistence import load, save
+from robustream.persistence.model import build_model, model_from_tree
+from robustream.runs.checkpoints import checkpoint_from_tree, read_checkpoint, write_checkpoint
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -102,13 +102,13 @@ def test_models_with_any_entry_replaced(name, tmp_path):
 def test_checkpoints_with_any_entry_replaced(tmp_path):
     path = tmp_path / "run.safetensors"
     model = MODELS["pca"]
-    write_checkpoint(path, Checkpoint(model._snapshot.stream, settings_of(model), "abc", 5))
+    write_checkpoint(path, model.run_, model.run_settings(), "abc")
     tree = files.read(path, "checkpoint")
     rng = np.random.default_rng(1)
     for place in places(tree):
         for case in [replaced(tree, place, HOSTILE[rng.integers(len(HOSTILE))]), without(tree, place)]:
             try:
-                checkpoint_from_tree(case)
+                checkpoint_from_tree(case).run(*build_model(case)[1:])
             except (DamagedFileError, UnsupportedEstimatorError):
                 continue
 

@@ -13,9 +13,9 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 import robustream as rs
 from robustream.errors import DamagedFileError, InvalidInputError, UnsupportedEstimatorError
+from robustream.estimators._settings import WRAPPABLE, decode_estimator, encode_estimator
 from robustream.learners.parameters import choose_parameters
 from robustream.persistence import load, load_with_extra, save
-from robustream.persistence.wrapped import ALLOWED, decode_estimator, encode_estimator
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1500, 4)) * [5.0, 3.0, 1.0, 1.0] + 2.0
@@ -148,7 +148,7 @@ def test_a_random_state_object_gives_its_seed(tmp_path):
     before = state.get_state()[1].tolist()
     loaded = reload(model, tmp_path)
     assert state.get_state()[1].tolist() == before
-    assert loaded._snapshot.plan.seed == model._snapshot.plan.seed
+    assert loaded.run_.plan.seed == model.run_.plan.seed
     assert_identical(model.partial_fit(X[300:500]), loaded.partial_fit(X[300:500]))
 
 
@@ -219,16 +219,16 @@ def test_parameters_changed_after_fitting_are_refused(tmp_path):
 
 
 def test_a_checkpoint_is_no_model(tmp_path):
-    from robustream.persistence import Checkpoint, settings_of, write_checkpoint
+    from robustream.runs.checkpoints import write_checkpoint
 
     model = rs.OutlierRobustPCA().fit(X)
     path = tmp_path / "run.safetensors"
-    write_checkpoint(path, Checkpoint(model._snapshot.stream, settings_of(model), None, 1))
+    write_checkpoint(path, model.run_, model.run_settings(), None)
     with pytest.raises(DamagedFileError, match="holds a checkpoint, not a model"):
         load(path)
 
 
-@pytest.mark.parametrize("name", sorted(ALLOWED))
+@pytest.mark.parametrize("name", sorted(WRAPPABLE))
 def test_every_allowed_estimator_can_be_aggregated(name):
     estimator = decode_estimator({"class": name, "parameters": {}})
     assert choose_parameters(estimator, None)

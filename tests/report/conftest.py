@@ -11,9 +11,8 @@ import pytest
 
 import robustream as rs
 from robustream.batch import Batch
-from robustream.estimators._layout import Layout
 from robustream.report import collect, write_report
-from robustream.runs.online import absorb
+from robustream.runs.run import Layout
 from robustream.runs.workers import estimate_in_order
 
 FILES, BATCHES, ROWS, COLUMNS = 40, 4, 300, 12
@@ -58,14 +57,12 @@ def weather(target):
 
 def drive(model, target, answer):
     """Run the model over all batches; give the history of its answer, measured against the last one."""
-    model._begin(Layout(COLUMNS, int(target)), np.array(NAMES, dtype=object))
-    plan, stream = model._snapshot.plan, model._snapshot.stream
+    run = model.begin_run(Layout(COLUMNS, int(target)), np.array(NAMES, dtype=object))
     seen = []
-    for estimate in estimate_in_order(plan.learner, weather(target), plan.seed, 1):
-        stream = absorb(plan, stream._replace(rows_seen=stream.rows_seen + estimate.rows), estimate)
-        model._take(plan, stream)
-        if stream.next_index % 8 == 0:
-            seen.append((stream.next_index, answer(model), stream.rows_seen))
+    for estimate in estimate_in_order(run.plan.learner, weather(target), run.plan.seed, 1):
+        model.run_ = run = run.step(estimate)
+        if run.next_index % 8 == 0:
+            seen.append((run.next_index, answer(model), run.rows_seen))
     last = seen[-1][1]
     size = np.linalg.norm(last)
     return [[batches, float(np.linalg.norm(value - last) / size), rows] for batches, value, rows in seen[:-1]]

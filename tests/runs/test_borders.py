@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import robustream as rs
 from robustream.errors import InvalidInputError, NotEnoughRowsError
-from robustream.runs.cutting import check_batch_size, cut_call, cut_whole, stratified_order
+from robustream.runs.batching import check_batch_size, cut_call, cut_whole, stratified_order
 from robustream.runs.workers import count_workers
 
 
@@ -68,12 +68,12 @@ def test_a_large_call_is_a_batch_and_small_calls_wait_for_one_another(rows):
     assert model.n_batches_seen_ == 0
     model.partial_fit(rows[8:108])
     assert model.n_batches_seen_ == 1
-    assert model._snapshot.stream.pending_rows == 8
+    assert model.run_.pending_rows == 8
     model.partial_fit(rows[108:116])
     assert model.n_batches_seen_ == 1
     model.partial_fit(rows[116:124])
     assert model.n_batches_seen_ == 2
-    assert model._snapshot.stream.pending_rows == 0
+    assert model.run_.pending_rows == 0
     assert model.n_samples_seen_ == 124
     assert indices(model) == [(100, "kept"), (24, "kept")]
 

@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-import pickle
-from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
-
-import pytest
-
 from robustream.batch import Estimate
 from robustream.runs import ledger as module
-from robustream.runs.growing import Growing
 from robustream.runs.ledger import Ledger
 
 
-def test_longer_sequences_leave_shorter_ones_alone():
-    short = Growing("ab")
-    long, other = short.with_item("c"), short.with_item("d")
-    longer = long.with_item("e")
-    assert list(short) == ["a", "b"]
-    assert list(other) == ["a", "b", "d"]
-    assert longer[:] == ("a", "b", "c", "e")
-    assert (len(short), len(long), len(longer)) == (2, 3, 4)
+def test_longer_books_leave_shorter_ones_alone():
+    short = _entered(3, failing=2)
+    long, other = (short.enter(Estimate(3, label, 1, None), True, "") for label in "ab")
+    assert [record.label for record in short.records] == ["0", "1", "2"]
+    assert [record.label for record in long.records] == ["0", "1", "2", "a"]
+    assert [record.label for record in other.records] == ["0", "1", "2", "b"]
 
 
-def test_a_growing_sequence_is_like_a_tuple():
-    short = Growing([1, 2, 3])
-    longer = short.with_item(4)
-    assert longer != short
-    assert short == (1, 2, 3)
-    assert hash(short) == hash(Growing((1, 2, 3)))
-    assert repr(short) == "(1, 2, 3)"
-    assert short[-1] == 3
-    assert short[1:] == (2, 3)
-    assert 4 not in short
-    with pytest.raises(IndexError):
-        short[3]
+def test_a_long_book_is_in_pages():
+    book = _entered(1234, failing=7)
+    assert [record.index for record in book.records] == list(range(1234))
+    assert max(map(len, book.pages)) < 1000
+    assert Ledger.of(book.records, book.usable, book.total) == book
 
 
-def test_copies_hold_their_own_items_only():
-    short = Growing([1])
-    longer = short.with_item(2)
-    for copied in (pickle.loads(pickle.dumps(short)), deepcopy(short)):
-        assert copied == (1,)
-        assert copied.with_item(3) == (1, 3)
-    assert longer == (1, 2)
-
-
-def test_growing_from_several_threads():
-    base = Growing(range(100))
-    with ThreadPoolExecutor(8) as pool:
-        grown = list(pool.map(base.with_item, range(1000, 3000)))
-    assert [sequence[-1] for sequence in grown] == list(range(1000, 3000))
-    assert all(len(sequence) == 101 for sequence in grown)
+def test_a_late_batch_can_be_revised():
+    book = _entered(3, failing=5).miss(3, "late one", "no reply")
+    assert (book.usable, book.total) == (2, 4)
+    after = book.revise(Estimate(3, "late one", 10, None), True, "")
+    assert (after.usable, after.total) == (3, 4)
+    assert after.records[3].verdict == "kept"
 
 
 def _entered(count: int, failing: int) -> Ledger:
@@ -71,7 +46,6 @@ def test_beyond_a_limit_the_oldest_kept_ones_are_only_counted(monkeypatch):
     assert book.total == 1000
     assert book.usable == 950
     assert 100 <= len(book.records) < 110
-    assert book.uncounted == 1000 - len(book.records)
     failed = [record.index for record in book.records if record.verdict == "failed"]
     assert failed == list(range(0, 1000, 20))
     indices = [record.index for record in book.records]

@@ -37,8 +37,8 @@ from robustream.bench.measurement import (
 from robustream.engines import DaskEngine, Engine, InProcessEngine, LocalEngine
 from robustream.learners import PrincipalProblem, Refined
 from robustream.learners.base import Learner
-from robustream.runs.distributed import gather
-from robustream.runs.online import Plan, begin, settle
+from robustream.runs import Layout, Plan, Run
+from robustream.runs.distributed import drive_elsewhere
 from robustream.sources import open_tables
 from robustream.sources.base import Partition
 from robustream.spaces import Euclidean, Part, Parts, Point, ProductSpace
@@ -143,7 +143,7 @@ def measure_two_workers(rows: int, repeats: int, target: Target) -> Figure:
         assert partitions is not None
 
         def fit(engine: LocalEngine) -> None:
-            settle(plan, gather(plan, begin(plan, COLUMNS, 0), partitions, engine).stream)
+            assert drive_elsewhere(Run.begin(plan, Layout(COLUMNS)), partitions, engine).value
 
         with LocalEngine(n_jobs=1) as one, LocalEngine(n_jobs=2) as two:
             comparison = compare(lambda: fit(one), lambda: fit(two), repeats)
@@ -251,19 +251,21 @@ def gather_peak(partitions: int, coordinates: int, budget: str) -> dict[str, Any
     plan = Plan(_Drawing(coordinates), Filtered(budget=budget))
     nodes = [_Simulated(index) for index in range(partitions)]
     found: dict[str, Any] = {}
-    stream = begin(plan, 1, 0)
+    run = Run.begin(plan, Layout(1))
 
     def fold() -> None:
-        nonlocal stream
+        nonlocal run
         started = time.perf_counter()
-        stream, report = gather(plan, stream, nodes, InProcessEngine())
+        run = drive_elsewhere(run, nodes, InProcessEngine())
         found["gathered"] = time.perf_counter() - started
+        report = run.nodes
+        assert report is not None
         found["working"] = sum(record.seconds for record in report.records)
         found["bytes"] = sum(record.size for record in report.records)
 
     def answer() -> None:
         started = time.perf_counter()
-        settle(plan, stream)
+        assert run.value
         found["settled"] = time.perf_counter() - started
 
     found["peak"] = peak_above(fold)

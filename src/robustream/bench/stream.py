@@ -179,7 +179,7 @@ def _ours(
     import robustream.kernels._trimmed_tile
     import robustream.sources.tables.files  # noqa: F401
     from robustream.estimators import OutlierRobustPCA
-    from robustream.fitting import fit
+    from robustream.runs.fit import fit
 
     model = OutlierRobustPCA(COMPONENTS, learner=learner, batch_size=batch_rows, n_jobs=n_jobs)
     return lambda: fit(model, list(paths), engine=engine).components_

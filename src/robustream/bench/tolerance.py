@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robustream.bench.measurement import Figure, Target
 from robustream.estimators import OutlierRobustPCA, OutlierRobustRegressor
-from robustream.fitting import fit
+from robustream.runs.fit import fit
 
 __all__ = [
     "PROBLEMS",

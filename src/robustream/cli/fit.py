@@ -188,9 +188,9 @@ def _fit(
 
     from rich.console import Console
 
-    from robustream.fitting import fit as fit_model
     from robustream.persistence import save
     from robustream.report import collect, nodes_table, summary_tables, write_report
+    from robustream.runs.fit import fit as fit_model
 
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
     estimator = make(**{name: arguments.pop(name) for name in _ESTIMATOR_ARGUMENTS})

@@ -139,7 +139,7 @@ class Period(_Type):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the text."""
         from robustream.errors import InvalidInputError
-        from robustream.fitting.rhythm import Rhythm
+        from robustream.runs.checkpoints import Rhythm
 
         try:
             Rhythm(value)

@@ -9,21 +9,15 @@ from sklearn.base import BaseEstimator
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.estimators._device import count_device_workers, place_learner, take_rows
-from robustream.estimators._layout import Layout
 from robustream.estimators._projection import Principal, ProjectionMixin, check_n_components
-from robustream.estimators._streaming import (
-    StreamingMixin,
-    check_half_life,
-    check_seed,
-    unchanged_on_error,
-)
+from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
 from robustream.estimators._summary import Summary
 from robustream.kernels.device_arrays import library_of
 from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
 from robustream.learners.cutoffs import normal_cutoffs
-from robustream.runs.cutting import check_batch_size
-from robustream.runs.online import Plan
-from robustream.spaces import Array, PrincipalModels
+from robustream.runs.batching import check_batch_size
+from robustream.runs.run import Layout, Plan, unchanged_on_error
+from robustream.spaces import Array
 from robustream.spaces.principal import Spectrum
 
 __all__ = ["OutlierRobustPCA"]
@@ -122,13 +116,13 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         other small ones. Rows that wait already count when a fitted attribute is read.
         """
         with unchanged_on_error(self):
-            first = "_snapshot" not in self.__dict__
-            rows = take_rows(self, X, reset=first)
+            rows = take_rows(self, X, reset=not self._has_run())
             self._library = library_of(X)
             self._feed_rows(Layout(rows.shape[1]), rows, None)
         return self
 
-    def _plan_for(self, layout: Layout) -> Plan:
+    def plan_for(self, layout: Layout) -> Plan:
+        """Return the plan of a run over a table of that shape."""
         if _is_share(self.n_components):
             components = min(layout.columns, _MOST_COMPONENTS)
         else:
@@ -144,7 +138,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         )
 
     def _principal(self) -> Principal:
-        value, spectrum = self._run().value, self._spectrum()
+        value, spectrum = self._held_run().value, self._spectrum()
         total = spectrum.total_variance if spectrum.total_variance > 0 else 1.0
         return Principal(
             spectrum.components,
@@ -163,7 +157,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
             missing = spectrum.components.shape[1] - len(every.components)
             outside = np.append(every.explained_variance[chosen:], np.full(missing, every.noise_variance))
             return normal_cutoffs(outside, chosen)
-        return np.asarray(np.exp(_present(self._run().value[5])))
+        return np.asarray(np.exp(_present(self._held_run().value[5])))
 
     def summary(self) -> Summary:
         """Give the components with their variances as a table that prints."""
@@ -182,13 +176,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         return whole.explaining(float(self.n_components)) if _is_share(self.n_components) else whole
 
     def _whole_spectrum(self) -> Spectrum:
-        snapshot = self._run()
-        if snapshot.reading is None:
-            basis, signal, noise = (_present(part) for part in snapshot.value[2:5])
-            space = snapshot.plan.learner.space(snapshot.stream.columns, 0)
-            assert isinstance(space, PrincipalModels)
-            snapshot.reading = space.spectrum(basis, signal, noise)
-        return snapshot.reading
+        return self._held_run().answer
 
 
 def _is_share(n_components: Any) -> bool:

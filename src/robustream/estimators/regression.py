@@ -11,22 +11,16 @@ from sklearn.base import BaseEstimator
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import InvalidInputError
 from robustream.estimators._device import count_device_workers, place_learner
-from robustream.estimators._layout import Layout
+from robustream.estimators._inference import spread_error
 from robustream.estimators._linear import Linear, LinearMixin, check_alpha, validate_targets
-from robustream.estimators._streaming import (
-    StreamingMixin,
-    check_half_life,
-    check_seed,
-    spread_error,
-    unchanged_on_error,
-)
+from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
 from robustream.estimators._summary import Summary
 from robustream.kernels.device_arrays import library_of
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import normal_cutoff
-from robustream.runs.cutting import check_batch_size
-from robustream.runs.online import Plan
+from robustream.runs.batching import check_batch_size
+from robustream.runs.run import Layout, Plan, unchanged_on_error
 from robustream.spaces import Array, LinearModels, MomentModels
 from robustream.spaces.linear import LinearSolution
 
@@ -127,18 +121,19 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         other small ones. Rows that wait already count when a fitted attribute is read.
         """
         with unchanged_on_error(self):
-            first = "_snapshot" not in self.__dict__
+            first = not self._has_run()
             rows, targets, single = validate_targets(self, X, y, reset=first)
             self._library = library_of(X)
-            if not first and targets.shape[1] != self._snapshot.stream.outputs:
+            if not first and targets.shape[1] != self.run_.layout.outputs:
                 raise InvalidInputError(
                     f"y has {targets.shape[1]} outputs, but {type(self).__name__} was first given "
-                    f"{self._snapshot.stream.outputs}"
+                    f"{self.run_.layout.outputs}"
                 )
             self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
         return self
 
-    def _plan_for(self, layout: Layout) -> Plan:
+    def plan_for(self, layout: Layout) -> Plan:
+        """Return the plan of a run over a table of that shape."""
         problem = LinearProblem(bool(self.fit_intercept), check_alpha(self.alpha))
         return Plan(
             place_learner(resolve_recipe(self.learner).regression(problem), self.device),
@@ -161,13 +156,12 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         return self._shown(self._coef_errors())
 
     def _coef_errors(self) -> Array:
-        snapshot, solution = self._run(), self._solution()
-        plan, stream = snapshot.plan, snapshot.complete
-        points = snapshot.believed
+        run, solution = self._held_run(), self._solution()
+        plan, points = run.plan, run.believed
         if len(points) >= BATCHES_FOR_SPREAD:
-            error = spread_error(self._space().coefficients_of(points, snapshot.value), plan.aggregator)
+            error = spread_error(self._space().coefficients_of(points, run.value), plan.aggregator)
         elif solution.coef_variance is not None:
-            count = max(1, plan.aggregator.count(stream.state))
+            count = max(1, plan.aggregator.count(run.complete.state))
             factor = plan.aggregator.variance_factor(solution.coef.size)
             error = np.sqrt(solution.coef_variance * factor / count)
         else:
@@ -210,27 +204,22 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
 
     def _degrees_of_freedom(self) -> float:
         """Give those of the spread of the batches, or of the rows within them if there are few batches."""
-        snapshot = self._run()
-        batches = len(snapshot.believed)
+        run = self._held_run()
+        batches = len(run.believed)
         if batches >= BATCHES_FOR_SPREAD:
             return float(batches - 1)
-        return float(max(1, snapshot.stream.rows_seen - snapshot.stream.columns - 1))
+        return float(max(1, run.rows_seen - run.layout.columns - 1))
 
     def _space(self) -> LinearModels | MomentModels:
-        snapshot = self._run()
-        space = snapshot.plan.learner.space(snapshot.stream.columns, snapshot.stream.outputs)
+        space = self._held_run().space
         assert isinstance(space, (LinearModels, MomentModels))
         return space
 
     def _solution(self) -> LinearSolution:
-        snapshot = self._run()
-        if snapshot.reading is None:
-            averaged = snapshot.plan.aggregator.averages
-            snapshot.reading = self._space().solution(snapshot.value, snapshot.stream.rows_seen, averaged)
-        return snapshot.reading
+        return self._held_run().answer
 
     def _shaped(self, value: Array) -> Any:
-        return value[0] if self._layout.single else value
+        return value[0] if self.run_.layout.single else value
 
 
 def _check_level(alpha: float) -> float:

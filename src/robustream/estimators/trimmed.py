@@ -13,10 +13,10 @@ from robustream.errors import InvalidInputError
 from robustream.estimators._device import take_rows
 from robustream.estimators._linear import Linear, LinearMixin, validate_targets
 from robustream.estimators._projection import Principal, ProjectionMixin, check_n_components
-from robustream.estimators._streaming import unchanged_on_error
 from robustream.kernels.device_arrays import is_device_array, library_of
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
 from robustream.learners.device import OnDevice
+from robustream.runs.run import unchanged_on_error
 from robustream.spaces import Point, PrincipalModels
 from robustream.spaces.linear import LinearPoint
 from robustream.spaces.principal import PrincipalPoint
@@ -78,6 +78,10 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             )
         return self
 
+    def restore(self, fitted: Principal) -> None:
+        """Take over what another one has learned, as from a file."""
+        self._fitted = fitted
+
     def _principal(self) -> Principal:
         check_is_fitted(self, "_fitted")
         return self._fitted
@@ -127,6 +131,10 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
                 found._replace(coef=found.coef[0], intercept=intercept[0], scale=spread[0]) if single else found
             )
         return self
+
+    def restore(self, fitted: Linear) -> None:
+        """Take over what another one has learned, as from a file."""
+        self._fitted = fitted
 
     def _linear(self) -> Linear:
         check_is_fitted(self, "_fitted")

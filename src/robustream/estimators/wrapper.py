@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,12 @@ from sklearn.utils.validation import validate_data
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, UnsupportedEstimatorError
 from robustream.estimators._device import given_back
-from robustream.estimators._layout import Layout
-from robustream.estimators._snapshot import Snapshot
-from robustream.estimators._streaming import (
-    StreamingMixin,
-    check_half_life,
-    check_seed,
-    unchanged_on_error,
-)
+from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
 from robustream.kernels.device_arrays import host_array
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
-from robustream.runs.cutting import check_batch_size, cut_whole, stratified_order
-from robustream.runs.online import Plan, Rows, begin, fold, require_quorum
+from robustream.runs.batching import check_batch_size, cut_whole, stratified_order
+from robustream.runs.run import Layout, Plan, Run, unchanged_on_error
 from robustream.runs.workers import count_workers
 
 __all__ = ["OutlierRobust"]
@@ -84,6 +77,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
     True
     """
 
+    targets_as_given: ClassVar[bool] = True
+
     def __init__(
         self,
         estimator: Any,
@@ -108,27 +103,24 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         with unchanged_on_error(self):
             rows, targets = self._validate(X, y, reset=True)
             layout = self._layout_of(rows, targets, None)
-            plan = self._plan_for(layout)
-            minimum = plan.learner.minimum_rows(rows.shape[1])
-            cuts = cut_whole(len(rows), minimum, plan.batch_size)
-            labels = [f"rows {piece.start}-{piece.stop - 1}" for piece in cuts]
+            begun = self._begin(layout)
+            cuts = cut_whole(len(rows), begun.plan.learner.minimum_rows(rows.shape[1]), begun.plan.batch_size)
+            labels = None
             if is_classifier(self.estimator):
                 rarest = int(np.unique(targets, return_counts=True)[1].min())
                 order, cuts = stratified_order(targets, min(len(cuts), rarest))
                 rows, targets = rows[order], targets[order]
                 labels = [f"stratified batch {number} of {len(cuts)}" for number in range(1, len(cuts) + 1)]
-            pieces = ((label, Rows(rows[piece], targets[piece])) for label, piece in zip(labels, cuts, strict=True))
-            stream = fold(plan, begin(plan, layout.columns, layout.outputs)._replace(rows_seen=len(rows)), pieces)
-            self._refit_alone_if_it_failed(stream.ledger.usable, rows, targets)
-            require_quorum(stream)
-            self._layout = layout
-            self._take(plan, stream)
+            run = begun.feed_batches(rows, targets, cuts, labels)
+            self._refit_alone_if_it_failed(run.ledger.usable, rows, targets)
+            run.require_quorum()
+            self.run_ = run
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from more rows; a classifier needs all `classes` in the first call, as in scikit-learn."""
         with unchanged_on_error(self):
-            first = "_snapshot" not in self.__dict__
+            first = not self._has_run()
             rows, targets = self._validate(X, y, reset=first)
             if first:
                 if classes is None and is_classifier(self.estimator):
@@ -138,7 +130,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
                     )
                 layout = self._layout_of(rows, targets, classes)
             else:
-                layout = self._layout
+                layout = self.run_.layout
                 self._check_later_call(layout, targets, classes)
             self._feed_rows(layout, rows, targets)
         return self
@@ -170,7 +162,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
                 raise InvalidInputError(f"y has classes {unknown.tolist()} that are not in classes={known.tolist()}")
         return Layout(rows.shape[1], 1 if single else targets.shape[1], single, known)
 
-    def _plan_for(self, layout: Layout) -> Plan:
+    def plan_for(self, layout: Layout) -> Plan:
+        """Return the plan of a run over a table of that shape."""
         chosen = choose_parameters(self.estimator, self.parameters)
         if layout.classes is not None:
             if len(layout.classes) < 2:
@@ -210,27 +203,24 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
     @property
     def estimator_(self) -> Any:
         """The wrapped kind of estimator with the aggregated parameters."""
-        snapshot = self._run()
-        adapter = snapshot.plan.learner
+        run = self._held_run()
+        adapter, layout = run.plan.learner, run.layout
         assert isinstance(adapter, Adapter)
-        stream = snapshot.complete
-        self._require_classes(snapshot)
-        fitted = adapter.rebuild(snapshot.value, stream.columns, stream.outputs)
-        fitted.n_features_in_ = stream.columns
+        self._require_classes(run)
+        fitted = adapter.rebuild(run.value, layout.columns, layout.outputs)
+        fitted.n_features_in_ = layout.columns
         return fitted
 
-    def _require_classes(self, snapshot: Snapshot) -> None:
+    def _require_classes(self, run: Run) -> None:
         """Raise where a class was seen in too few batches for its parameters to be trusted.
 
         The parameters of a class come from the batches that had it. If those are not more than half of all, a
         few bad batches could outvote the good ones among them.
         """
-        space = snapshot.plan.learner.space(snapshot.complete.columns, snapshot.complete.outputs)
-        points = snapshot.plan.aggregator.held_points(snapshot.complete.state)
-        settled = snapshot.value
-        for place, part in enumerate(space.parts):
-            seen = sum(space.express(place, point) is not None for point in points)
-            if settled[place] is None or (points and seen <= 0.5 * len(points)):
+        points = run.plan.aggregator.held_points(run.complete.state)
+        for place, part in enumerate(run.space.parts):
+            seen = sum(run.space.express(place, point) is not None for point in points)
+            if run.value[place] is None or (points and seen <= 0.5 * len(points)):
                 raise BelowQuorumError(
                     f"{part.name} was estimated in {seen} of {len(points)} batches, more than half are needed: "
                     "give larger batches, so that most have every class"
@@ -239,8 +229,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
     @property
     def classes_(self) -> NDArray[Any]:
         """All classes of the wrapped classifier, sorted."""
-        self._run()
-        classes = self._layout.classes
+        classes = self._held_run().layout.classes
         if classes is None:
             raise AttributeError(f"{type(self.estimator).__name__} is no classifier and has no classes_")
         return np.asarray(classes)
@@ -271,7 +260,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         return float(self.estimator_.score(self._rows(X), host_array(y)))
 
     def _rows(self, X: Any) -> NDArray[Any]:
-        self._run()
+        self._held_run()
         return np.asarray(validate_data(self, host_array(X), dtype=[np.float64, np.float32], reset=False))
 
     def __sklearn_tags__(self) -> Any:

@@ -166,7 +166,7 @@ class Regression(Problem):
 
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
         """Return the coefficients, from pooled moments where the aggregator averages them."""
-        return LinearModels(self.size.columns, 1).solution(value, 0, averaged).coef
+        return LinearModels(self.size.columns, 1).answer(value, 0, averaged).coef
 
     @cached_property
     def _truth(self) -> Array:

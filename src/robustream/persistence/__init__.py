@@ -1,19 +1,6 @@
-"""Models and checkpoints as files."""
+"""Models as files, and plain facts about model and checkpoint files."""
 
-from robustream.persistence.checkpoint import Checkpoint, read_checkpoint, why_not, write_checkpoint
-from robustream.persistence.describing import Description, describe
-from robustream.persistence.models import load, load_with_extra, save
-from robustream.persistence.settings import settings_of
+from robustream.persistence.describe import Description, describe
+from robustream.persistence.model import load, load_with_extra, save
 
-__all__ = [
-    "Checkpoint",
-    "Description",
-    "describe",
-    "load",
-    "load_with_extra",
-    "read_checkpoint",
-    "save",
-    "settings_of",
-    "why_not",
-    "write_checkpoint",
-]
+__all__ = ["Description", "describe", "load", "load_with_extra", "save"]

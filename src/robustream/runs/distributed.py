@@ -1,233 +1,221 @@
-"""Distributed learning: partitions are estimated elsewhere, their estimates folded here in the order of their index.
+"""A run on an engine: partitions are estimated by its workers, their estimates folded here in the order of their index.
 
-The order of completion therefore changes nothing: the result has the bits of the online run over the same batches,
-for every aggregator. Replies that come too early wait, in memory and then on disk, so that the driver holds no more
-than the aggregator's budget and a window. There is no barrier: a partition that dies, lies or dawdles costs itself.
+The order of completion therefore changes nothing: the result has the bits of a run in one process over the same
+batches, for every aggregator. There is no barrier: a partition that dies, lies or dawdles costs itself.
 
-    gathered = gather(plan, begin(plan, columns, outputs), partitions, engine, enough=0.8)
-    gathered = gather_missing(plan, gathered, engine)      # later, if somebody wants the stragglers after all
+Replies that come early wait for those before them, in memory and within a bound. Where that is reached, no further
+partition is handed out until the oldest open one is there; with a cut-off, which allows to go on without stragglers,
+those before the replies that wait are given up as late instead.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from robustream.batch import Estimate
-from robustream.engines import Engine
+from threadpoolctl import threadpool_limits
+
+from robustream.batch import Batch, Estimate
+from robustream.engines import DaskEngine, Engine, InProcessEngine, LocalEngine
 from robustream.engines.base import Result
-from robustream.errors import BelowQuorumError, DamagedFileError, InvalidInputError, NewerFormatError
-from robustream.runs.nodes import NodeReport, PartitionRecord
-from robustream.runs.online import Plan, Stream, absorb
-from robustream.runs.outlying import Examined
-from robustream.runs.payload import Batches, decode_estimates
-from robustream.runs.remote import EstimatePartition, partition_name
-from robustream.runs.waiting import WaitingRoom
+from robustream.errors import DamagedFileError, InvalidInputError, NewerFormatError
+from robustream.runs.loop import RunOptions, drive
+from robustream.runs.node_report import NodeReport, PartitionRecord
+from robustream.runs.run import Run, unchanged_on_error
+from robustream.runs.wire import EstimatePartition, decode_reply, partition_name
+from robustream.runs.worst_rows import BatchResult
 from robustream.sources.base import Partition
-from robustream.spaces import ProductSpace
 
-__all__ = ["Gathered", "Gathering", "fold_missing", "gather", "gather_missing"]
+__all__ = ["CutOff", "drive_elsewhere", "fold_in_late", "open_engine"]
 
-# What replies that came early may take in memory before they wait on disk.
+# What replies that came early may take in memory.
 _WAITING_BYTES = 64_000_000
-_NAMED_AT_MOST = 20
+_LATE = "no reply before the cut-off"
 
 
-class Gathered(NamedTuple):
-    """What a run knows now, and how its partitions fared."""
+class CutOff(NamedTuple):
+    """When stragglers are given up: after a share of the partitions, or after some seconds."""
 
-    stream: Stream
-    report: NodeReport
+    enough: float | None = None
+    deadline: float | None = None
 
 
-def gather(
-    plan: Plan,
-    stream: Stream,
+def drive_elsewhere(
+    run: Run,
     partitions: Sequence[Partition],
     engine: Engine,
+    options: RunOptions = RunOptions(),  # noqa: B008 (a named tuple never changes)
+    cut_off: CutOff = CutOff(),  # noqa: B008
     *,
-    enough: float | None = None,
-    deadline: float | None = None,
-    quorum: float = 0.5,
     most_rows: int | None = None,
-    on_result: Callable[[PartitionRecord], Any] | None = None,
-    retries: int = 2,
-) -> Gathered:
-    """Estimate partitions on an engine and fold what arrives into a run.
+) -> Run:
+    """Drive a run over partitions that follow the batches it has seen; those that were given up are entered as late.
+
+    `most_rows` is what a batch can have: a larger claim is cut to it.
+    """
+    replies = _Replies(run, _remaining(partitions, run.next_index), engine, cut_off, most_rows)
+    # One thread for BLAS, as in the workers, which need the cores; and then the bits do not depend on their number.
+    with threadpool_limits(1):
+        run = drive(run, replies.in_order(), options)
+    run = replace(run, nodes=replies.report)
+    return run if run.ended is not None else _enter_late(run, replies.report)
+
+
+def fold_in_late(model: Any, engine: Any = None) -> Any:
+    """Try the partitions once more that were late or failed in `robustream.fit`, and take in what comes.
 
     Parameters
     ----------
-    plan, stream : the run; `begin(plan, columns, outputs)` gives one without batches.
-    partitions : whose batches follow those that the run has seen.
-    engine : where the work is done.
-    enough : the share of partitions after which the others are given up as late.
-    deadline : seconds after which the others are given up as late.
-    quorum : unless more than this share of the batches is usable, BelowQuorumError is raised; its `partial` is what
-        would have been returned.
-    most_rows : what a batch can have; a larger claim is cut to it.
-    on_result : called with the record of each partition as its reply comes.
-    retries : how often a partition is tried again after its worker died.
+    model : an estimator that `robustream.fit` fitted on an engine.
+    engine : None, "local", "dask" or Engine, default=None
+        Where to read and learn from them; None is this process.
+
+    Returns
+    -------
+    model : the same object; `batch_report_` and `node_report_` say what has changed.
     """
-    work = Gathering(plan, _space(plan, stream), partitions, engine, enough, deadline, on_result, retries)
-    before = stream.ledger
-    for examined in work.examined():
-        estimate = cap_rows(examined.estimate, most_rows)
-        stream = absorb(plan, stream._replace(rows_seen=stream.rows_seen + estimate.rows), estimate)
-    gathered = Gathered(fold_missing(stream, work.report), work.report)
-    usable, total = gathered.stream.ledger.usable - before.usable, gathered.stream.ledger.total - before.total
-    _require(gathered, usable, total, quorum)
-    return gathered
+    run: Run | None = getattr(model, "run_", None)
+    if run is None or run.nodes is None:
+        raise InvalidInputError("fold_in_late is for a model that robustream.fit fitted on an engine")
+    with unchanged_on_error(model), open_engine(InProcessEngine() if engine is None else engine, None) as started:
+        # An aggregator that depends on the order of arrival sees them after all others.
+        replies = _Replies(run, run.nodes.missing, started, CutOff(), run.nodes.most_rows)
+        nodes = run.nodes
+        for result in replies.in_order():
+            run = run.revise(result.estimate)
+        model.run_ = replace(run, nodes=nodes.revised(replies.report))
+    return model
 
 
-def gather_missing(
-    plan: Plan,
-    gathered: Gathered,
-    engine: Engine,
-    *,
-    enough: float | None = None,
-    deadline: float | None = None,
-    quorum: float = 0.5,
-    most_rows: int | None = None,
-    on_result: Callable[[PartitionRecord], Any] | None = None,
-    retries: int = 2,
-) -> Gathered:
-    """Try the partitions once more that were late or failed, and fold in what comes.
-
-    An aggregator that depends on the order of arrival sees them after all others.
-    """
-    stream, report = gathered
-    work = Gathering(plan, _space(plan, stream), report.missing, engine, enough, deadline, on_result, retries)
-    for examined in work.examined():
-        estimate = cap_rows(examined.estimate, most_rows)
-        state, info = plan.aggregator.step(stream.state, estimate)
-        ledger = stream.ledger.revise(estimate, info.accepted, info.reason)
-        stream = stream._replace(state=state, ledger=ledger, rows_seen=stream.rows_seen + estimate.rows)
-    after = Gathered(stream, report.revised(work.report))
-    _require(after, stream.ledger.usable, stream.ledger.total, quorum)
-    return after
+@contextmanager
+def open_engine(engine: Any, n_jobs: int | None) -> Iterator[Engine]:
+    """Yield the engine that was asked for; one that is started here ends here."""
+    if isinstance(engine, Engine):
+        yield engine
+        return
+    if engine not in ("local", "dask"):
+        raise InvalidInputError(f"engine must be None, 'local', 'dask' or an Engine, got {engine!r}")
+    with LocalEngine(n_jobs) if engine == "local" else DaskEngine(n_workers=n_jobs) as started:
+        yield started
 
 
-class Gathering:
-    """One pass over partitions on an engine; `report` is complete once `examined` has ended."""
+class _Replies:
+    """One pass over partitions on an engine; `report` is complete once `in_order` has ended."""
 
     def __init__(
-        self,
-        plan: Plan,
-        space: ProductSpace,
-        partitions: Sequence[Partition],
-        engine: Engine,
-        enough: float | None = None,
-        deadline: float | None = None,
-        on_result: Callable[[PartitionRecord], Any] | None = None,
-        retries: int = 2,
-        examine: bool = False,
+        self, run: Run, partitions: Sequence[Partition], engine: Engine, cut_off: CutOff, most_rows: int | None
     ) -> None:
+        enough, deadline = cut_off
         if enough is not None and not 0 < enough <= 1:
             raise InvalidInputError(f"enough must be a share of the partitions, above 0 and at most 1, got {enough!r}")
         if deadline is not None and not deadline > 0:
             raise InvalidInputError(f"deadline must be a positive number of seconds, got {deadline!r}")
-        self._function = EstimatePartition(plan.learner, plan.seed, examine)
-        self._space, self._partitions, self._engine = space, partitions, engine
+        self._task = EstimatePartition(run.plan.learner, run.plan.seed)
+        self._space, self._partitions, self._engine, self._most_rows = run.space, partitions, engine, most_rows
         self._wanted = len(partitions) if enough is None else math.ceil(enough * len(partitions) - 1e-9)
-        self._deadline, self._retries = deadline, retries
-        self._on_result = on_result or _ignore
+        self._deadline, self._gives_up = deadline, cut_off != CutOff()
         self._records: dict[int, PartitionRecord] = {}
+        self._waiting: dict[int, list[BatchResult]] = {}
+        self._waiting_bytes = 0
+        self._following = 0  # the oldest open partition
 
     @property
     def report(self) -> NodeReport:
         """How the partitions fared; those without a word so far are late."""
-        late = "no reply before the cut-off"
         return NodeReport(
             tuple(
-                self._records.get(number) or PartitionRecord(partition, "late", late)
+                self._records.get(number) or PartitionRecord(partition, "late", _LATE)
                 for number, partition in enumerate(self._partitions)
-            )
+            ),
+            self._most_rows,
         )
 
-    def examined(self) -> Iterator[Examined]:
+    def in_order(self) -> Iterator[BatchResult]:
         """Yield what came of each batch in the order of their index; a failed partition gives failed estimates."""
-        following = 0
-        with WaitingRoom(_WAITING_BYTES) as waiting:
-            for result in self._results():
-                record, examined = self._receive(result)
-                self._records[result.index] = record
-                self._on_result(record)
-                if result.index > following:
-                    if record.outcome == "arrived" and result.payload is not None:
-                        waiting.put(result.index, result.payload)
-                    continue
-                yield from examined
-                following += 1
-                while following in self._records:
-                    yield from self._open(following, waiting)
-                    following += 1
-            # Whoever was late is passed over.
-            for number in range(following, len(self._partitions)):
-                if number in self._records:
-                    yield from self._open(number, waiting)
+        for result in self._results():
+            if result.index < self._following:
+                continue  # given up before it came
+            record, results = self._receive(result)
+            self._records[result.index] = record
+            self._waiting[result.index] = results
+            self._waiting_bytes += record.size
+            if self._gives_up and self._waiting_bytes > _WAITING_BYTES:
+                self._following = min(self._waiting)
+            yield from self._in_front()
+        # Whoever was late is passed over.
+        while self._waiting:
+            self._following = min(self._waiting)
+            yield from self._in_front()
+
+    def _in_front(self) -> Iterator[BatchResult]:
+        """Yield what waits for nobody any more."""
+        while self._following in self._waiting:
+            self._waiting_bytes -= self._records[self._following].size
+            yield from self._waiting.pop(self._following)
+            self._following += 1
 
     def _results(self) -> Iterator[Result]:
-        results = self._engine.imap(
-            self._function, self._partitions, retries=self._retries, timeout=self._deadline, name=partition_name
-        )
-        try:
-            for _ in range(self._wanted):
-                result = next(results, None)
-                if result is None:
-                    return
-                yield result
-        finally:
-            results.close()  # type: ignore[attr-defined]
+        """Yield results as they come, until there are enough or the time is up."""
+        end = None if self._deadline is None else time.monotonic() + self._deadline
+        given = taken = 0
 
-    def _receive(self, result: Result) -> tuple[PartitionRecord, list[Examined]]:
+        def tasks() -> Iterator[Partition]:
+            nonlocal given
+            while given < len(self._partitions) and (self._gives_up or self._waiting_bytes <= _WAITING_BYTES):
+                given += 1
+                yield self._partitions[given - 1]
+
+        # A new call goes on where the one before ended because too much was waiting.
+        while given < len(self._partitions) and taken < self._wanted:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            first = given
+            results = self._engine.imap(self._task, tasks(), timeout=left, name=partition_name)
+            try:
+                for result in results:
+                    yield result._replace(index=first + result.index)
+                    taken += 1
+                    if taken == self._wanted:
+                        return
+            finally:
+                results.close()  # type: ignore[attr-defined]
+
+    def _receive(self, result: Result) -> tuple[PartitionRecord, list[BatchResult]]:
         partition = self._partitions[result.index]
         record = PartitionRecord(partition, "arrived", "", result.worker, result.seconds, len(result.payload or b""))
         if result.payload is None:
             record = record._replace(outcome="failed", reason=result.error or "no reply")
             return record, _failures(record)
         try:
-            return record, self._decode(partition, result.payload)
+            return record, decode_reply(result.payload, self._space, partition, self._most_rows)
         except (DamagedFileError, NewerFormatError) as error:
             record = record._replace(outcome="failed", reason=f"its reply is damaged: {error}")
             return record, _failures(record)
 
-    def _open(self, number: int, waiting: WaitingRoom) -> list[Examined]:
-        record = self._records[number]
-        # Checked once already, but decoded anew: what waits is kept as bytes.
-        return self._decode(record.partition, waiting.take(number)) if number in waiting else _failures(record)
 
-    def _decode(self, partition: Partition, payload: bytes) -> list[Examined]:
-        return decode_estimates(payload, self._space, Batches(partition.first_index, partition.count))
-
-
-def fold_missing(stream: Stream, report: NodeReport) -> Stream:
+def _enter_late(run: Run, report: NodeReport) -> Run:
     """Enter the batches of late partitions into the book, and keep their indices for them."""
-    ledger, following = stream.ledger, stream.next_index
-    for record in report.records:
-        first = record.partition.first_index
-        following = max(following, first + record.partition.count)
-        if record.outcome == "late":
-            for index in range(first, first + record.partition.count):
-                ledger = ledger.miss(index, _batch_label(record.partition, index), record.reason)
-    return stream._replace(ledger=ledger, next_index=following)
+    late = [
+        (index, _batch_label(record.partition, index), record.reason)
+        for record in report.records
+        if record.outcome == "late"
+        for index in range(record.partition.first_index, record.partition.first_index + record.partition.count)
+    ]
+    ends = [record.partition.first_index + record.partition.count for record in report.records]
+    return run.miss(late, max(ends, default=0))
 
 
-def cap_rows(estimate: Estimate, most_rows: int | None) -> Estimate:
-    """Cut a claimed number of rows to what a batch can have."""
-    return estimate if most_rows is None else estimate._replace(rows=min(estimate.rows, most_rows))
-
-
-def _failures(record: PartitionRecord) -> list[Examined]:
+def _failures(record: PartitionRecord) -> list[BatchResult]:
     first = record.partition.first_index
     return [
-        Examined(Estimate(index, _batch_label(record.partition, index), 0, None, record.reason), ())
+        BatchResult(Estimate(index, _batch_label(record.partition, index), 0, None, record.reason), ())
         for index in range(first, first + record.partition.count)
     ]
-
-
-def _space(plan: Plan, stream: Stream) -> ProductSpace:
-    return plan.learner.space(stream.columns, stream.outputs)
 
 
 def _batch_label(partition: Partition, index: int) -> str:
@@ -236,18 +224,35 @@ def _batch_label(partition: Partition, index: int) -> str:
     return f"{partition.label}, batch {index - partition.first_index + 1} of {partition.count}"
 
 
-def _require(gathered: Gathered, usable: int, total: int, quorum: float) -> None:
-    if usable > quorum * total:
-        return
-    missing = [f"{record.label} ({record.reason})" for record in gathered.report.records if record.outcome != "arrived"]
-    shown = "; ".join(missing[:_NAMED_AT_MOST])
-    more = f"; and {len(missing) - _NAMED_AT_MOST} more" if len(missing) > _NAMED_AT_MOST else ""
-    raise BelowQuorumError(
-        f"only {usable} of {total} batches gave a usable estimate, more than {quorum:.0%} are needed; missing are "
-        f"{shown}{more}",
-        gathered,
-    )
+def _remaining(partitions: Sequence[Partition], position: int) -> list[Partition]:
+    """Return what is left to read from a position on, which may lie within a partition."""
+    left: list[Partition] = []
+    for partition in partitions:
+        if partition.first_index >= position:
+            left.append(partition)
+        elif partition.first_index + partition.count > position:
+            left.append(_Tail(partition, position - partition.first_index))
+    return left
 
 
-def _ignore(_: PartitionRecord) -> None:
-    """Do nothing."""
+@dataclass(frozen=True)
+class _Tail(Partition):
+    """A partition without its first batches."""
+
+    whole: Partition
+    passed: int
+
+    @property
+    def first_index(self) -> int:  # type: ignore[override]
+        return self.whole.first_index + self.passed
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return self.whole.count - self.passed
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        return self.whole.label
+
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        return self.whole.read(self.passed + start)

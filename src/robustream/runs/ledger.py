@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from robustream.aggregators import Assessment
-from robustream.batch import BatchRecord, Estimate
-from robustream.runs.growing import Growing
+from robustream.batch import BatchRecord, Estimate, Verdict
 
 __all__ = ["Ledger"]
 
@@ -15,58 +15,73 @@ __all__ = ["Ledger"]
 _MOST_RECORDS = 100_000
 # So many go at once: to take one out for each that comes would cost more than many a batch.
 _SURPLUS = 10_000
+# A batch copies its own page and the list of pages, not the whole book.
+_PAGE = 500
 
 
 class Ledger(NamedTuple):
-    """Records in the order of arrival; beyond a limit the oldest kept ones are only counted."""
+    """Records in the order of arrival, in pages; beyond a limit the oldest kept ones are only counted."""
 
-    records: Growing[BatchRecord] = Growing()
-    uncounted: int = 0
+    pages: tuple[tuple[BatchRecord, ...], ...] = ()
     usable: int = 0
     total: int = 0
 
+    @classmethod
+    def of(cls, records: Sequence[BatchRecord], usable: int, total: int) -> Ledger:
+        """Return the book with these records."""
+        pages = tuple(tuple(records[first : first + _PAGE]) for first in range(0, len(records), _PAGE))
+        return cls(pages, usable, total)
+
+    @property
+    def records(self) -> tuple[BatchRecord, ...]:
+        """The records that are still listed."""
+        return tuple(chain.from_iterable(self.pages))
+
     def enter(self, estimate: Estimate, accepted: bool, reason: str) -> Ledger:
-        """Give the book with one more batch."""
-        verdict = BatchRecord(
-            estimate.index,
-            estimate.label,
-            estimate.rows,
-            "kept" if accepted else "failed",
-            estimate.weight if accepted else 0.0,
-            float("nan"),
-            reason,
-        )
-        records, uncounted = self.records.with_item(verdict), self.uncounted
-        if len(records) >= _MOST_RECORDS + _SURPLUS:
-            records = _without_oldest(records, _SURPLUS)
-            uncounted += _SURPLUS
-        return Ledger(records, uncounted, self.usable + accepted, self.total + 1)
+        """Return the book with one more batch."""
+        return self._with(_record_of(estimate, accepted, reason), accepted)
 
     def miss(self, index: int, label: str, reason: str) -> Ledger:
-        """Give the book with a batch that did not come in time."""
-        late = BatchRecord(index, label, 0, "late", 0.0, float("nan"), reason)
-        return self._replace(records=self.records.with_item(late), total=self.total + 1)
+        """Return the book with a batch that did not come in time."""
+        return self._with(BatchRecord(index, label, 0, "late", 0.0, float("nan"), reason), False)
 
     def revise(self, estimate: Estimate, accepted: bool, reason: str) -> Ledger:
-        """Give the book with another word on a batch that was late or had failed."""
-        entered = Ledger().enter(estimate, accepted, reason).records[0]
+        """Return the book with another word on a batch that was late or had failed."""
+        entered = _record_of(estimate, accepted, reason)
         records = [
             entered if record.index == entered.index and record.verdict in ("late", "failed") else record
             for record in self.records
         ]
-        return self._replace(records=Growing(records), usable=self.usable + accepted)
+        return Ledger.of(records, self.usable + accepted, self.total)
 
     def report(self, assessments: Iterable[Assessment]) -> list[BatchRecord]:
-        """Give the records with what the aggregator thinks of those it still holds."""
+        """Return the records with what the aggregator thinks of those it still holds."""
         known = {assessment.index: assessment for assessment in assessments}
         return [_judged(record, known.get(record.index)) for record in self.records]
 
+    def _with(self, record: BatchRecord, accepted: bool) -> Ledger:
+        if self.pages and len(self.pages[-1]) < _PAGE:
+            pages = (*self.pages[:-1], (*self.pages[-1], record))
+        else:
+            pages = (*self.pages, (record,))
+        longer = Ledger(pages, self.usable + accepted, self.total + 1)
+        # All pages but the last are full, so that the book need not be counted for each batch.
+        if (len(pages) - 1) * _PAGE + len(pages[-1]) < _MOST_RECORDS + _SURPLUS:
+            return longer
+        return Ledger.of(_without_oldest(longer.records, _SURPLUS), longer.usable, longer.total)
 
-def _without_oldest(records: Sequence[BatchRecord], surplus: int) -> Growing[BatchRecord]:
+
+def _record_of(estimate: Estimate, accepted: bool, reason: str) -> BatchRecord:
+    verdict: Verdict = "kept" if accepted else "failed"
+    weight = estimate.weight if accepted else 0.0
+    return BatchRecord(estimate.index, estimate.label, estimate.rows, verdict, weight, float("nan"), reason)
+
+
+def _without_oldest(records: Sequence[BatchRecord], surplus: int) -> list[BatchRecord]:
     """Leave out the oldest that were kept; of the others, none as long as there are such."""
     others_last = sorted(range(len(records)), key=lambda place: records[place].verdict != "kept")
     gone = set(others_last[:surplus])
-    return Growing([record for place, record in enumerate(records) if place not in gone])
+    return [record for place, record in enumerate(records) if place not in gone]
 
 
 def _judged(record: BatchRecord, assessment: Assessment | None) -> BatchRecord:

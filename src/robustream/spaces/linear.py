@@ -120,7 +120,7 @@ class LinearModels(ProductSpace):
         known = [matrix[: self.columns, : self.columns] for matrix in moments if matrix is not None]
         return partial(_weigh, known) if part == 0 and len(known) == len(points) else None
 
-    def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
+    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
         coef, level, log_scale, variance, log_cutoff, center, moments = settled
         assert coef is not None

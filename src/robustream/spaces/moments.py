@@ -60,7 +60,7 @@ class MomentModels(ProductSpace):
             return point[part]
         return None if point[0] is None else point[0].ravel()[_some_places(self.columns, self.outputs)]
 
-    def solution(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
+    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Solve for the coefficients; `rows` is the number of rows behind the moments."""
         covariance, center = settled[0], settled[1]
         assert covariance is not None

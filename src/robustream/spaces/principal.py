@@ -88,6 +88,13 @@ class PrincipalModels(ProductSpace):
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         return value * _scale(settled) if part == 1 else value
 
+    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> Spectrum:
+        basis, signal, noise = settled[2:5]
+        assert basis is not None
+        assert signal is not None
+        assert noise is not None
+        return self.spectrum(basis, signal, noise)
+
     def spectrum(self, basis: Array, signal: Array, noise: Array) -> Spectrum:
         """Turn the settled subspace into directions, ordered by the settled variance along them."""
         inner = basis.T.astype(np.float64) @ signal

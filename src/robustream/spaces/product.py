@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from robustream.spaces.base import Array, Point, Space
 
@@ -68,6 +68,13 @@ class ProductSpace(ABC):
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         """Turn the value of a part, as expressed in the light of those before it, into the part itself."""
         return value
+
+    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> Any:
+        """Return the model that the settled parts amount to.
+
+        `rows` is the number of rows behind it; `averaged` tells whether all parts are means over the same estimates.
+        """
+        return settled
 
     def why_not(self, point: Point) -> str | None:
         """Give the reason why a tuple of arrays is no point of this space, or None if it is one."""

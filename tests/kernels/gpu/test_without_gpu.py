@@ -14,7 +14,7 @@ from robustream.errors import DeviceError, InvalidInputError
 from robustream.kernels.device_arrays import is_device_array, place_wide, wide_on_gpu
 from robustream.kernels.gpu.selection import digit_places
 from robustream.kernels.gpu.trimmed_pairs import SIDE, THREADS, _tiles, plan_of
-from robustream.persistence.models import model_from_tree
+from robustream.persistence.model import model_from_tree
 
 without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
 

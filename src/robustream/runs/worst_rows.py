@@ -20,7 +20,7 @@ from robustream.spaces import Array, LinearModels, Point, PrincipalModels
 from robustream.spaces.linear import LinearPoint
 from robustream.spaces.principal import PrincipalPoint, noise_variance
 
-__all__ = ["Examined", "OutlyingRow", "examine_batch", "most_outlying"]
+__all__ = ["BatchResult", "OutlyingRow", "examine_batch", "most_outlying"]
 
 # Named by each batch; beyond about a thousand columns fewer, since their values travel with the estimate.
 _ROWS_NAMED = 3
@@ -39,21 +39,21 @@ class OutlyingRow(NamedTuple):
     y: NDArray[Any] | None
 
 
-class Examined(NamedTuple):
+class BatchResult(NamedTuple):
     """What came of a batch: its estimate, and the rows that fit worst to it."""
 
     estimate: Estimate
     outlying: tuple[OutlyingRow, ...]
 
 
-def examine_batch(learner: Learner, seed: int, batch: Batch) -> Examined:
-    """Give the estimate of a batch and its most outlying rows."""
+def examine_batch(learner: Learner, seed: int, batch: Batch) -> BatchResult:
+    """Return the estimate of a batch and its most outlying rows."""
     estimate = estimate_batch(learner, seed, batch)
-    return Examined(estimate, most_outlying(learner, batch, estimate))
+    return BatchResult(estimate, most_outlying(learner, batch, estimate))
 
 
 def most_outlying(learner: Learner, batch: Batch, estimate: Estimate) -> tuple[OutlyingRow, ...]:
-    """Give the rows of a batch that lie farthest from its own estimate; none for learners whose rows have no scores."""
+    """Return the rows of a batch that lie farthest from its own estimate; none where rows have no scores."""
     if estimate.point is None:
         return ()
     outputs = 0 if batch.y is None else 1 if batch.y.ndim == 1 else batch.y.shape[1]

@@ -10,7 +10,8 @@ from sklearn.naive_bayes import GaussianNB
 import robustream as rs
 from robustream import files
 from robustream.errors import DamagedFileError
-from robustream.persistence import Checkpoint, describe, save, settings_of, write_checkpoint
+from robustream.persistence import describe, save
+from robustream.runs.checkpoints import write_checkpoint
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_a_model(model, tmp_path):
 
 def test_a_checkpoint(model, tmp_path):
     path = tmp_path / "run.safetensors"
-    write_checkpoint(path, Checkpoint(model._snapshot.stream, settings_of(model), "abc", 12))
+    write_checkpoint(path, model.run_, model.run_settings(), "abc")
     facts = describe(path)
     assert facts.kind == "checkpoint"
     assert facts.batches_seen == 12

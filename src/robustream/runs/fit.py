@@ -6,29 +6,22 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from copy import copy
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
-from robustream.estimators._streaming import unchanged_on_error
 from robustream.files import Tree
-from robustream.fitting.driving import Moment, Watch, drive
-from robustream.fitting.elsewhere import CutOff, drive_elsewhere, open_engine
-from robustream.fitting.events import Callback
-from robustream.fitting.history import History
-from robustream.fitting.keeping import Keeper, resume_from, run_settings
-from robustream.fitting.notes import make_notes
-from robustream.fitting.opening import Opened, open_table
-from robustream.fitting.progress import ProgressBar
-from robustream.fitting.targets import Reading
-from robustream.runs.cutting import rows_per_batch
-from robustream.runs.online import Plan, require_quorum
-from robustream.runs.outlying import examine_batch
-from robustream.runs.workers import map_in_order
-from robustream.sources.base import Source
-from robustream.sources.lookahead import read_ahead
+from robustream.runs.batching import rows_per_batch
+from robustream.runs.checkpoints import CheckpointWriter, resume_from
+from robustream.runs.distributed import CutOff, drive_elsewhere, open_engine
+from robustream.runs.loop import RunOptions, drive_here
+from robustream.runs.notes import History, make_notes
+from robustream.runs.progress import Callback, ProgressBar
+from robustream.runs.resolve import ReadOptions, ResolvedSource, resolve_source
+from robustream.runs.run import Plan, Run, unchanged_on_error
+from robustream.sources.base import Partition, Source
 
 __all__ = ["fit"]
 
@@ -36,6 +29,9 @@ __all__ = ["fit"]
 _LARGE = 500_000_000
 # Beyond so many workers threads wait for one another more than they work.
 _FEW_THREADS = 2
+# Batches of numbered rows have at most 3/2 of the rows wanted; those of a CSV file, which is cut by bytes, have more
+# where its later lines are shorter than the first ones, down to one digit for each cell.
+_MOST_OF_WANTED = 16
 
 
 def fit(
@@ -136,52 +132,64 @@ def fit(
     """
     _check_options(on_error, quorum, checkpoint, resume, tolerance)
     cut_off = CutOff(enough, deadline)
-    reading = Reading(target, columns, exclude, missing, classes, join_small_files, header, separator, decimal)
-    opened = open_table(estimator, source, reading)
+    reading = ReadOptions(target, columns, exclude, missing, classes, join_small_files, header, separator, decimal)
+    resolved = resolve_source(estimator, source, reading)
     with unchanged_on_error(estimator):
-        estimator._begin(opened.layout, opened.names)
-        plan = estimator._snapshot.plan
-        batches = opened.in_batches(_batch_rows(plan, opened))
-        settings = run_settings(
-            estimator, {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
-        )
-        moment = resume_from(checkpoint, settings, batches) if resume and checkpoint is not None else None
-        if moment is None:
-            moment = Moment(estimator._snapshot.stream, History())
-        keeper = _keeper(checkpoint, checkpoint_every, settings, batches)
+        run: Run = estimator.begin_run(resolved.layout, resolved.names)
+        wanted = _batch_rows(run.plan, resolved)
+        batches = resolved.in_batches(wanted)
+        read = {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
+        settings = {**estimator.run_settings(), "reading": read}
+        if resume and checkpoint is not None:
+            run = resume_from(checkpoint, run, settings, batches.fingerprint()) or run
+        writer = None
+        if checkpoint is not None:
+            writer = CheckpointWriter(checkpoint, checkpoint_every, settings, batches.fingerprint())
         with ExitStack() as stack:
             told = list(callbacks)
             if progress:
                 told.append(stack.enter_context(ProgressBar(type(estimator).__name__)))
-            watch = Watch(batches.count, told, tolerance, on_error == "stop", keeper)
-            engine = _choose_engine(engine, plan, opened, cut_off)
+            options = RunOptions(estimator, batches.count, told, tolerance, on_error == "stop", writer)
+            engine = _choose_engine(engine, run.plan, resolved, cut_off)
             if engine is None:
-                moment, nodes = _drive_here(estimator, plan, moment, batches, watch), None
+                run = drive_here(run, batches, options)
             else:
-                started = stack.enter_context(open_engine(engine, None if plan.workers == 1 else plan.workers))
-                moment, nodes = drive_elsewhere(estimator, plan, moment, batches, watch, started, cut_off)
-        if keeper is not None:
-            keeper.write(moment)
-        estimator._take(plan, moment.stream)
-        estimator.node_report_ = nodes
+                workers = run.plan.workers
+                started = stack.enter_context(open_engine(engine, None if workers == 1 else workers))
+                most = None if resolved.rows is None else _MOST_OF_WANTED * wanted
+                run = drive_elsewhere(run, _partitions(batches), started, options, cut_off, most_rows=most)
+        if writer is not None:
+            writer.write(run)
+        estimator.run_ = run
         _require_quorum(estimator, quorum)
         shown = _shown_settings(reading, tolerance, batches)
         # Several threads for BLAS would wait for each other longer than the work takes.
         with threadpool_limits(1):
-            estimator.fit_notes_ = make_notes(estimator, moment, opened.targets, shown)
+            notes = make_notes(estimator, resolved.targets, shown)
+        # Rows that were kept as the worst candidates have done their work.
+        estimator.run_ = replace(run, notes=notes, history=History())
     return estimator
 
 
 def _require_quorum(estimator: Any, quorum: float) -> None:
     """Raise below the quorum, with a copy of the model as it stands: the estimator itself stays as it was before."""
     try:
-        require_quorum(estimator._snapshot.stream, quorum)
+        estimator.run_.require_quorum(quorum)
     except BelowQuorumError as error:
         raise BelowQuorumError(str(error), copy(estimator)) from None
 
 
-def _choose_engine(engine: Any, plan: Plan, opened: Opened, cut_off: CutOff) -> Any:
-    """Give the engine, or None for this process.
+def _partitions(source: Source) -> Sequence[Partition]:
+    partitions = source.partitions()
+    if partitions is None:
+        raise InvalidInputError(
+            "only this process can read that source (an iterable, a pipe): leave engine out, or give files or arrays"
+        )
+    return partitions
+
+
+def _choose_engine(engine: Any, plan: Plan, resolved: ResolvedSource, cut_off: CutOff) -> Any:
+    """Return the engine, or None for this process.
 
     Several workers are processes where the table is large. A small one is read before processes have started; and two
     threads are as quick as two processes, at half the memory (10,000,000 x 100: 484 MB against 1,000).
@@ -190,31 +198,13 @@ def _choose_engine(engine: Any, plan: Plan, opened: Opened, cut_off: CutOff) -> 
         return engine
     if cut_off != CutOff():
         raise InvalidInputError("enough and deadline need an engine: within one process there are no stragglers")
-    large = opened.rows is not None and opened.rows * opened.row_bytes >= _LARGE
+    large = resolved.rows is not None and resolved.rows * resolved.row_bytes >= _LARGE
     return "local" if plan.workers > _FEW_THREADS and large else None
 
 
-def _drive_here(model: Any, plan: Plan, moment: Moment, source: Source, watch: Watch) -> Moment:
-    """Drive a run in this process: one thread reads ahead, the others estimate."""
-    batches = read_ahead(source.batches(moment.stream.next_index), 2 * plan.workers)
-    examine = partial(examine_batch, plan.learner, plan.seed)
-    # One thread for BLAS, however many workers there are: then the bits do not depend on their number.
-    with threadpool_limits(1):
-        examined = map_in_order(examine, batches, plan.workers)
-        try:
-            return drive(model, plan, moment, examined, watch)
-        finally:
-            examined.close()  # type: ignore[attr-defined]
-            batches.close()  # type: ignore[attr-defined]
-
-
-def _batch_rows(plan: Plan, opened: Opened) -> int:
-    minimum = plan.learner.minimum_rows(opened.layout.columns)
-    return rows_per_batch(opened.rows, minimum, plan.batch_size, opened.row_bytes)
-
-
-def _keeper(path: str | os.PathLike[str] | None, every: str | int, settings: Tree, source: Source) -> Keeper | None:
-    return None if path is None else Keeper(path, every, settings, source.fingerprint())
+def _batch_rows(plan: Plan, resolved: ResolvedSource) -> int:
+    minimum = plan.learner.minimum_rows(resolved.layout.columns)
+    return rows_per_batch(resolved.rows, minimum, plan.batch_size, resolved.row_bytes)
 
 
 def _check_options(
@@ -234,7 +224,7 @@ def _check_options(
         )
 
 
-def _shown_settings(reading: Reading, tolerance: float | None, source: Source) -> dict[str, Tree]:
+def _shown_settings(reading: ReadOptions, tolerance: float | None, source: Source) -> dict[str, Tree]:
     shown: dict[str, Tree] = {"missing cells": reading.missing, "batches in the source": source.count}
     if tolerance is not None:
         shown["tolerance"] = tolerance

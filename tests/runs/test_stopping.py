@@ -10,8 +10,8 @@ from scipy.special import fdtri
 
 import robustream as rs
 from robustream.errors import InvalidInputError
-from robustream.fitting.rhythm import Rhythm
-from robustream.fitting.stopping import FEWEST_BATCHES, STOPPING_CONFIDENCE, error_bound, is_look
+from robustream.runs.checkpoints import Rhythm
+from robustream.runs.stopping import FEWEST_BATCHES, STOPPING_CONFIDENCE, error_bound, is_look
 
 
 def _batches(seed: int, columns: int, rows: int = 400, most: int = 400):
@@ -96,9 +96,9 @@ def test_all_looks_together_keep_95_percent(dimension):
 def test_nothing_is_known_from_one_batch_or_a_forgetful_aggregator():
     rows = np.random.default_rng(0).normal(size=(100, 3))
     one = rs.OutlierRobustPCA(1).fit(rows)
-    assert error_bound(one._snapshot) == np.inf
+    assert error_bound(one.run_) == np.inf
     mean = rs.OutlierRobustPCA(1, aggregator="mean", batch_size=10).fit(rows)
-    assert error_bound(mean._snapshot) == np.inf
+    assert error_bound(mean.run_) == np.inf
 
 
 @pytest.mark.parametrize("every", ["0 s", "often", -1, 0, "1.5 batches", True])

@@ -12,14 +12,15 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from robustream.aggregators import GeometricMedian
+from robustream.aggregators import Aggregator, GeometricMedian
 from robustream.errors import InvalidInputError, NotEnoughRowsError
-from robustream.estimators._snapshot import Snapshot
+from robustream.runs.run import Run
 from robustream.spaces import Array, Euclidean, LinearModels, MomentModels, Space, Subspace
 
-__all__ = ["Certificate", "make_certificate"]
+__all__ = ["Certificate", "make_certificate", "spread_error"]
 
 _CONFIDENCE = 0.95
 
@@ -64,7 +65,7 @@ class _Answers(NamedTuple):
     value: Array | None
 
 
-def make_certificate(snapshot: Snapshot, bad_fraction: Any) -> Certificate:
+def make_certificate(run: Run, bad_fraction: Any) -> Certificate:
     """Work out the certificate from the estimates that are held.
 
     The chance that a good estimate lies within R of the truth is taken to be that of lying within R of the median.
@@ -72,9 +73,9 @@ def make_certificate(snapshot: Snapshot, bad_fraction: Any) -> Certificate:
     """
     if not isinstance(bad_fraction, (int, float, np.number)) or not 0 <= bad_fraction < 0.5:
         raise InvalidInputError(f"bad_fraction must be a number in [0, 0.5), got {bad_fraction!r}")
-    aggregator, state = snapshot.plan.aggregator, snapshot.complete.state
-    held, kept = aggregator.held_points(state), snapshot.believed
-    answers = _answers(snapshot, kept)
+    aggregator, state = run.plan.aggregator, run.complete.state
+    held, kept = aggregator.held_points(state), run.believed
+    answers = _answers(run, kept)
     if len(answers.points) < 2 or answers.value is None:
         if not held and aggregator.count(state) > 1:
             raise NotEnoughRowsError(
@@ -103,14 +104,12 @@ def make_certificate(snapshot: Snapshot, bad_fraction: Any) -> Certificate:
     )
 
 
-def _answers(snapshot: Snapshot, points: list[Any]) -> _Answers:
-    stream, settled = snapshot.complete, snapshot.value
-    space = snapshot.plan.learner.space(stream.columns, stream.outputs)
+def _answers(run: Run, points: list[Any]) -> _Answers:
+    space, settled = run.space, run.value
     if isinstance(space, (LinearModels, MomentModels)):
         # What is reported may be solved from the moments of all batches together.
-        solution = space.solution(settled, stream.rows_seen, snapshot.plan.aggregator.averages)
         coefficients = list(space.coefficients_of(points, settled)) if points else []
-        return _Answers("coefficients", Euclidean(), coefficients, solution.coef)
+        return _Answers("coefficients", Euclidean(), coefficients, run.answer.coef)
     part = space.parts[space.primary]
     values = [space.express(space.primary, point) for point in points]
     known = [value for value in values if value is not None]
@@ -118,14 +117,14 @@ def _answers(snapshot: Snapshot, points: list[Any]) -> _Answers:
 
 
 def _largest(space: Space) -> float:
-    """Give the largest distance there is: of subspaces that have no direction in common."""
+    """Return the largest distance there is: of subspaces that have no direction in common."""
     if isinstance(space, Subspace):
         return float(np.sqrt(2 * min(space.rank, space.columns - space.rank)))
     return float(np.inf)
 
 
 def _radius(distances: Array, hidden: int) -> float:
-    """Give the smallest C R that the confidence allows, if `hidden` of the points are bad; infinite if none is."""
+    """Return the smallest C R that the confidence allows, if `hidden` of the points are bad; infinite if none is."""
     count = len(distances)
     good = count - hidden
     radius = np.inf
@@ -140,8 +139,23 @@ def _radius(distances: Array, hidden: int) -> float:
 
 
 def _batches_needed(bad_fraction: float) -> str:
-    """Give the number of batches from which on a radius can be had if none is rejected."""
+    """Return the number of batches from which on a radius can be had if none is rejected."""
     for count in range(2, 2000):
         if np.isfinite(_radius(np.ones(count), ceil(bad_fraction * count))):
             return f"about {count}"
     return "more than 2,000"
+
+
+def spread_error(points: NDArray[Any], aggregator: Aggregator) -> Array:
+    """Return the standard error of an aggregate from the spread of the estimates (first axis) it was made of.
+
+    The spread of each coordinate is its MAD, so that bad batches do not count as noise, and the aggregator's own
+    loss against the mean is counted in, for as many dimensions as the spread effectively has.
+    """
+    flat = points.reshape(len(points), -1)
+    deviation = np.median(np.abs(flat - np.median(flat, axis=0)), axis=0) * 1.482602218505602
+    variance = np.square(deviation)
+    total = float(variance.sum())
+    dimension = total**2 / float(np.square(variance).sum()) if total > 0 else 1.0
+    error = deviation * np.sqrt(aggregator.variance_factor(dimension) / len(points))
+    return np.asarray(error.reshape(points.shape[1:]))

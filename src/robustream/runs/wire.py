@@ -1,4 +1,4 @@
-"""What a worker sends back about its batches, as bytes: estimates, the rows that fit worst, and who worked how long.
+"""What is asked of a worker about a partition, and its reply as bytes: estimates, and the rows that fit worst.
 
 The bytes are those of `robustream.files`: checksummed, no pickle. Whatever is wrong with a reply is a
 DamagedFileError, and then nothing of it is used.
@@ -7,17 +7,20 @@ DamagedFileError, and then nothing of it is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from robustream.batch import Estimate, all_finite
 from robustream.errors import DamagedFileError
 from robustream.files import Tree, pack, unpack
-from robustream.runs.outlying import Examined, OutlyingRow
+from robustream.learners import Learner
+from robustream.runs.worst_rows import BatchResult, OutlyingRow, examine_batch
+from robustream.sources.base import Partition
 from robustream.spaces import ProductSpace
 
-__all__ = ["Batches", "decode_estimates", "encode_estimates"]
+__all__ = ["EstimatePartition", "decode_reply", "encode_reply", "partition_name"]
 
 _KIND = "estimates"
 _LONGEST_TEXT = 2_000
@@ -25,24 +28,39 @@ _LONGEST_TEXT = 2_000
 _MOST_ROWS = 2**40
 
 
-class Batches(NamedTuple):
-    """The indices that a reply must speak of: so many, from the first on."""
+@dataclass(frozen=True)
+class EstimatePartition:
+    """The task of a worker: read a partition and estimate its batches; these and the seed decide the reply."""
 
-    first: int
-    count: int  # type: ignore[assignment]
+    learner: Learner
+    seed: int
+
+    def __call__(self, partition: Partition) -> bytes:
+        """Return the reply."""
+        return encode_reply([examine_batch(self.learner, self.seed, batch) for batch in partition.read()])
 
 
-def encode_estimates(examined: Sequence[Examined]) -> bytes:
-    """Give what came of some batches as bytes."""
-    return pack({"batches": [_describe(one) for one in examined]}, _KIND)
+def partition_name(partition: Partition) -> str:
+    """Return a name of the task for people: estimate- and the last part of the partition's label."""
+    return f"estimate-{partition.label.rstrip('/').rpartition('/')[2]}"
 
 
-def decode_estimates(payload: bytes, space: ProductSpace, batches: Batches) -> list[Examined]:
-    """Read a reply and check it: the batches that were asked for, points of the space, finite numbers."""
+def encode_reply(results: Sequence[BatchResult]) -> bytes:
+    """Return what came of some batches as bytes."""
+    return pack({"batches": [_describe(one) for one in results]}, _KIND)
+
+
+def decode_reply(
+    payload: bytes, space: ProductSpace, partition: Partition, most_rows: int | None = None
+) -> list[BatchResult]:
+    """Read a reply and check it: the batches that were asked for, points of the space, finite numbers.
+
+    A number of rows is a claim, and is cut to the most that a batch can have where that is known.
+    """
     tree = unpack(payload, _KIND)
     try:
-        examined = [_read(entry) for entry in tree["batches"]]
-        wrong = _what_is_wrong(examined, space, batches)
+        results = [_read(entry, _MOST_ROWS if most_rows is None else most_rows) for entry in tree["batches"]]
+        wrong = _what_is_wrong(results, space, partition)
     except DamagedFileError:
         raise
     # A reply that passed its checksum can still be anything: what is missing or of another type shows itself here.
@@ -50,11 +68,11 @@ def decode_estimates(payload: bytes, space: ProductSpace, batches: Batches) -> l
         raise DamagedFileError(f"the reply is not made as it should be ({type(error).__name__})") from error
     if wrong is not None:
         raise DamagedFileError(wrong)
-    return examined
+    return results
 
 
-def _describe(examined: Examined) -> Tree:
-    estimate = examined.estimate
+def _describe(result: BatchResult) -> Tree:
+    estimate = result.estimate
     return {
         "index": int(estimate.index),
         "label": estimate.label,
@@ -64,12 +82,12 @@ def _describe(examined: Examined) -> Tree:
         "point": None if estimate.point is None else list(estimate.point),
         "outlying": [
             {"row": int(row.row), "score": float(row.score), "x": np.asarray(row.x), "y": _array_or_none(row.y)}
-            for row in examined.outlying
+            for row in result.outlying
         ],
     }
 
 
-def _read(entry: Any) -> Examined:
+def _read(entry: Any, most_rows: int) -> BatchResult:
     index, label, rows, failure = entry["index"], entry["label"], entry["rows"], entry["failure"]
     if type(index) is not int or type(rows) is not int or not 0 <= rows <= _MOST_ROWS:
         raise DamagedFileError("a reply has a number of rows or an index that cannot be")
@@ -80,12 +98,12 @@ def _read(entry: Any) -> Examined:
         raise DamagedFileError("a reply has neither an estimate nor a reason, or both")
     stats = {str(name): float(number) for name, number in entry["stats"].items()}
     label, failure = label[:_LONGEST_TEXT], None if failure is None else failure[:_LONGEST_TEXT]
-    estimate = Estimate(index, label, rows, point, failure, stats=stats)
+    estimate = Estimate(index, label, min(rows, most_rows), point, failure, stats=stats)
     outlying = tuple(
         OutlyingRow(index, label, int(row["row"]), float(row["score"]), np.asarray(row["x"]), _array_or_none(row["y"]))
         for row in entry["outlying"]
     )
-    return Examined(estimate, outlying)
+    return BatchResult(estimate, outlying)
 
 
 def _part(part: Any) -> Any:
@@ -98,11 +116,12 @@ def _array_or_none(value: Any) -> Any:
     return None if value is None else np.asarray(value)
 
 
-def _what_is_wrong(examined: Sequence[Examined], space: ProductSpace, batches: Batches) -> str | None:
-    indices = [one.estimate.index for one in examined]
-    if indices != list(range(batches.first, batches.first + batches.count)):
-        return f"the reply is about other batches than batch {batches.first} and the {batches.count - 1} after it"
-    for one in examined:
+def _what_is_wrong(results: Sequence[BatchResult], space: ProductSpace, partition: Partition) -> str | None:
+    indices = [one.estimate.index for one in results]
+    first, count = partition.first_index, partition.count
+    if indices != list(range(first, first + count)):
+        return f"the reply is about other batches than batch {first} and the {count - 1} after it"
+    for one in results:
         point = one.estimate.point
         if point is None:
             continue

@@ -64,6 +64,7 @@ class NodeReport(NamedTuple):
     """One record for each partition, in their order."""
 
     records: tuple[PartitionRecord, ...]
+    most_rows: int | None = None  # that a batch can have: larger claims are cut to it
 
     @property
     def missing(self) -> list[Partition]:
@@ -71,7 +72,7 @@ class NodeReport(NamedTuple):
         return [record.partition for record in self.records if record.outcome != "arrived"]
 
     def standings(self, batches: Iterable[BatchRecord]) -> list[Standing]:
-        """Give each partition with what the aggregate thinks of its batches now."""
+        """Return each partition with what the aggregate thinks of its batches now."""
         by_index = {record.index: record for record in batches}
         return [_standing(record, by_index) for record in self.records]
 
@@ -80,7 +81,7 @@ class NodeReport(NamedTuple):
         return [standing.label for standing in self.standings(batches) if not standing.in_order]
 
     def workers(self, batches: Iterable[BatchRecord]) -> list[WorkerRecord]:
-        """Give the sums for each worker, the slowest first."""
+        """Return the sums for each worker, the slowest first."""
         groups: dict[str, list[Standing]] = {}
         for standing in self.standings(batches):
             if standing.worker:
@@ -89,9 +90,9 @@ class NodeReport(NamedTuple):
         return sorted(summed, key=lambda record: -record.seconds)
 
     def revised(self, later: NodeReport) -> NodeReport:
-        """Give the report with what another try said about some of its partitions."""
+        """Return the report with what another try said about some of its partitions."""
         news = {record.partition.first_index: record for record in later.records}
-        return NodeReport(tuple(news.get(record.partition.first_index, record) for record in self.records))
+        return self._replace(records=tuple(news.get(record.partition.first_index, record) for record in self.records))
 
 
 def _standing(record: PartitionRecord, by_index: dict[int, BatchRecord]) -> Standing:

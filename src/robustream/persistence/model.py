@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -20,14 +21,14 @@ from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsE
 from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor, TrimmedPCA, TrimmedRegressor
 from robustream.estimators._linear import Linear
 from robustream.estimators._projection import Principal
+from robustream.estimators._settings import build
 from robustream.files import Tree
 from robustream.files.registry import Registry
 from robustream.kernels.device_arrays import host_array
-from robustream.persistence.checking import damaged_on_error, take, take_optional
-from robustream.persistence.settings import STREAMING, build, settings_of
-from robustream.persistence.streams import decode_stream, encode_stream
+from robustream.runs.run import Layout, Plan, Run
+from robustream.runs.serialize import damaged_on_error, take, take_optional
 
-__all__ = ["KIND", "load", "load_with_extra", "model_from_tree", "numbers_in", "save"]
+__all__ = ["KIND", "build_model", "load", "load_with_extra", "model_from_tree", "save"]
 
 KIND = "model"
 
@@ -49,6 +50,7 @@ _ANSWERS: dict[str, tuple[str, ...]] = {
 }
 # NumPy's numbers would turn the results for float32 rows into float64.
 _PYTHON_NUMBERS = {"noise_variance_", "cutoff_", "n_components_"}
+_STREAMING: dict[str, Any] = {kind.__name__: kind for kind in (OutlierRobustPCA, OutlierRobustRegressor, OutlierRobust)}
 _AT_ONCE: dict[str, Any] = {kind.__name__: kind for kind in (TrimmedPCA, TrimmedRegressor)}
 _PLAIN = Registry([])
 
@@ -82,34 +84,41 @@ def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, Tree]:
     """Read a model from a file, and what was kept with it."""
     tree = files.read(path, KIND)
     with files.naming(path):
-        model, extra = model_from_tree(tree), tree.get("extra")
-    if isinstance(extra, dict):
-        model.fit_notes_ = extra
-    return model, extra
+        return model_from_tree(tree), tree.get("extra")
 
 
 def model_from_tree(tree: Tree) -> Any:
-    """Give the model that the content of a file describes."""
-    settings = take(tree, "settings", dict)
+    """Return the model that the content of a file describes."""
+    settings, extra = take(tree, "settings", dict), tree.get("extra")
     if take(settings, "class", str) in _AT_ONCE:
         with damaged_on_error("the model"):
             return _rebuild_at_once(settings, take(tree, "answer", dict))
-    model, plan = build(settings, numbers_in(tree))
-    model._take(plan, decode_stream(take(tree, "run", dict), plan, model._layout.columns, model._layout.outputs))
+    model, plan, layout = build_model(tree)
+    run = Run.from_tree(take(tree, "run", dict), plan, layout)
+    model.run_ = replace(run, notes=extra if isinstance(extra, dict) else None)
     return model
 
 
-def numbers_in(tree: Tree) -> int:
-    """Give how many numbers the arrays of a tree have in all."""
+def build_model(tree: Tree) -> tuple[Any, Plan, Layout]:
+    """Return the estimator that the settings in a file describe, without what it learned, its plan and its layout."""
+    settings = take(tree, "settings", dict)
+    name = take(settings, "class", str)
+    if name not in _STREAMING:
+        raise DamagedFileError(f"it asks for a class {name[:40]!r}, which is not allowed")
+    return build(_STREAMING[name], settings, _numbers_in(tree))
+
+
+def _numbers_in(tree: Tree) -> int:
+    """Return how many numbers the arrays of a tree have in all."""
     if isinstance(tree, np.ndarray):
         return int(tree.size)
     children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return sum(numbers_in(child) for child in children)
+    return sum(_numbers_in(child) for child in children)
 
 
 def _tree_of(model: Any, extra: Tree) -> Tree:
     name = type(model).__name__
-    streaming = STREAMING.get(name) is type(model)
+    streaming = _STREAMING.get(name) is type(model)
     if not streaming and _AT_ONCE.get(name) is not type(model):
         raise UnsupportedEstimatorError(
             f"a {name} cannot be saved by robustream: only its own estimators can, and scikit-learn's linear models "
@@ -118,22 +127,22 @@ def _tree_of(model: Any, extra: Tree) -> Tree:
     check_is_fitted(model)
     versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
     tree = {
-        "settings": settings_of(model) if streaming else _settings_at_once(model),
+        "settings": model.run_settings() if streaming else _settings_at_once(model),
         "answer": _answer(model),
         # No time of day: the same data and settings give the same bytes.
         "made": {"versions": versions},
         "extra": extra,
     }
-    return tree | {"run": encode_stream(model._run().stream)} if streaming else tree
+    return tree | {"run": model.run_.to_tree()} if streaming else tree
 
 
 def _answer(model: Any) -> Tree:
-    """Give what a person without robustream needs to use the model; nothing while there are too few rows for it."""
+    """Return what a person without robustream needs to use the model; nothing while there are too few rows for it."""
     try:
         if isinstance(model, OutlierRobust):
             fitted = model.estimator_
-            names = [parameter.name for parameter in model._run().plan.learner.parameters]  # type: ignore[attr-defined]
-            classes = {} if model._layout.classes is None else {"classes_": model.classes_}
+            names = [parameter.name for parameter in model.run_.plan.learner.parameters]  # type: ignore[attr-defined]
+            classes = {} if model.run_.layout.classes is None else {"classes_": model.classes_}
             return {name: np.asarray(getattr(fitted, name)) for name in names} | classes
         return {name: np.asarray(host_array(getattr(model, name))) for name in _ANSWERS[type(model).__name__]}
     except (NotEnoughRowsError, BelowQuorumError):
@@ -150,7 +159,7 @@ def _settings_at_once(model: Any) -> Tree:
 
 
 def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
-    """Give a model that is its answer: there is no run to go on with."""
+    """Return a model that is its answer: there is no run to go on with."""
     kind = _AT_ONCE[settings["class"]]
     parameters = take(settings, "parameters", dict)
     columns = take(settings, "columns", int)
@@ -170,12 +179,12 @@ def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
             raise DamagedFileError(f"{name} is no array of numbers of the shape that it should have")
         fitted[name.removesuffix("_")] = value.item() if name in _PYTHON_NUMBERS else value if value.ndim else value[()]
     fitted.pop("n_components", None)  # as many as there are
-    model._fitted = Linear(**fitted) if kind is TrimmedRegressor else Principal(**fitted)
+    model.restore(Linear(**fitted) if kind is TrimmedRegressor else Principal(**fitted))
     return model
 
 
 def _shapes(answer: Tree, columns: int) -> dict[str, tuple[int, ...]]:
-    """Give the shape that each array of an answer should have."""
+    """Return the shape that each array of an answer should have."""
     if "coef_" in answer:
         outputs = answer["coef_"].shape[:-1][:1]
         return {"coef_": (*outputs, columns), "intercept_": outputs, "scale_": outputs, "cutoff_": ()}

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import robustream as rs
 from robustream.aggregators import AGGREGATORS, Filtered
 from robustream.batch import Batch
 from robustream.engines import Engine, InProcessEngine, LocalEngine, Result
 from robustream.engines.base import call_task
-from robustream.errors import BelowQuorumError, DamagedFileError, InvalidInputError
+from robustream.errors import DamagedFileError, InvalidInputError
 from robustream.files import pack, unpack
 from robustream.learners import Classical, LinearProblem, PrincipalProblem
-from robustream.runs.distributed import gather, gather_missing
-from robustream.runs.online import Plan, absorb, begin, settle
-from robustream.runs.outlying import examine_batch
-from robustream.runs.payload import Batches, decode_estimates, encode_estimates
-from robustream.runs.remote import EstimatePartition, partition_name
-from robustream.runs.waiting import WaitingRoom
-from robustream.runs.workers import estimate_batch
+from robustream.runs import Layout, Plan, Run, distributed
+from robustream.runs.distributed import CutOff, drive_elsewhere
+from robustream.runs.loop import RunOptions, drive_here
+from robustream.runs.wire import EstimatePartition, decode_reply, encode_reply, partition_name
+from robustream.runs.worst_rows import examine_batch
 from robustream.sources import ArraySource, SimulatedPCA, SimulatedRegression, batch_at
 from robustream.sources.base import Partition
 
@@ -37,19 +36,24 @@ def regression_plan():
     return Plan(Classical().regression(LinearProblem()), Filtered(), seed=5)
 
 
-def online(plan, source, outputs=0):
-    stream = begin(plan, source.columns, outputs)
-    for batch in source:
-        stream = stream._replace(rows_seen=stream.rows_seen + batch.rows)
-        stream = absorb(plan, stream, estimate_batch(plan.learner, plan.seed, batch))
-    return stream
+def begin(plan, source):
+    return Run.begin(plan, Layout(source.columns, int(source is PAIRS)))
 
 
-def assert_same(plan, first, second):
-    for ours, theirs in zip(settle(plan, first), settle(plan, second), strict=True):
+def here(plan, source):
+    return drive_here(begin(plan, source), source, RunOptions())
+
+
+def assert_same_value(first, second):
+    for ours, theirs in zip(first.value, second.value, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert first._replace(state=None, ledger=None) == second._replace(state=None, ledger=None)
+
+
+def assert_same(first, second):
+    assert_same_value(first, second)
+    assert (first.rows_seen, first.next_index) == (second.rows_seen, second.next_index)
     assert repr(first.ledger) == repr(second.ledger)
+    assert repr(first.history) == repr(second.history)
 
 
 @dataclass
@@ -77,18 +81,18 @@ class Shuffled(Engine):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_completion_changes_no_bit(name, seed):
     plan = pca_plan(AGGREGATORS[name]())
-    gathered = gather(plan, begin(plan, 6, 0), SOURCE.partitions(), Shuffled(seed))
-    assert_same(plan, gathered.stream, online(plan, SOURCE))
+    run = drive_elsewhere(begin(plan, SOURCE), SOURCE.partitions(), Shuffled(seed))
+    assert_same(run, here(plan, SOURCE))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_the_number_of_workers_changes_no_bit(workers):
     plan = regression_plan()
     with LocalEngine(n_jobs=workers) as engine:
-        gathered = gather(plan, begin(plan, 4, 1), PAIRS.partitions(), engine)
-    assert_same(plan, gathered.stream, online(plan, PAIRS, 1))
-    assert {record.outcome for record in gathered.report.records} == {"arrived"}
-    assert all(record.size > 0 and record.worker and record.seconds > 0 for record in gathered.report.records)
+        run = drive_elsewhere(begin(plan, PAIRS), PAIRS.partitions(), engine)
+    assert_same(run, here(plan, PAIRS))
+    assert {record.outcome for record in run.nodes.records} == {"arrived"}
+    assert all(record.size > 0 and record.worker and record.seconds > 0 for record in run.nodes.records)
 
 
 @dataclass(frozen=True)
@@ -107,39 +111,32 @@ class Several(Partition):
 def test_partitions_may_have_several_batches():
     plan = pca_plan()
     partitions = [Several(SOURCE, first, 4, f"file-{first}") for first in (0, 4, 8)]
-    gathered = gather(plan, begin(plan, 6, 0), partitions, Shuffled(1, frozenset({1})), quorum=0.5)
-    verdicts = [record.verdict for record in gathered.stream.ledger.records]
+    run = drive_elsewhere(begin(plan, SOURCE), partitions, Shuffled(1, frozenset({1})))
+    verdicts = [record.verdict for record in run.ledger.records]
     assert sorted(verdicts) == ["kept"] * 8 + ["late"] * 4
-    assert gathered.stream.next_index == 12
-    complete = gather_missing(plan, gathered, InProcessEngine())
-    settled = zip(settle(plan, complete.stream), settle(plan, online(plan, SOURCE)), strict=True)
-    assert all(np.array_equal(ours, theirs) for ours, theirs in settled)
-    assert complete.report.missing == []
+    assert run.next_index == 12
+    complete = fold_in_late(run)
+    assert_same_value(complete, here(plan, SOURCE))
+    assert complete.nodes.missing == []
+    assert complete.rows_seen == 12 * 60
+
+
+def fold_in_late(run):
+    @dataclass
+    class Holder:
+        run_: Run
+
+    return rs.fold_in_late(Holder(run)).run_
 
 
 def test_enough_is_enough():
-    plan = pca_plan()
-    seen = []
-    gathered = gather(
-        plan, begin(plan, 6, 0), SOURCE.partitions(), InProcessEngine(), enough=0.75, on_result=seen.append
+    run = drive_elsewhere(
+        begin(pca_plan(), SOURCE), SOURCE.partitions(), InProcessEngine(), cut_off=CutOff(enough=0.75)
     )
-    assert len(seen) == 9
-    assert [partition.first_index for partition in gathered.report.missing] == [9, 10, 11]
-    standings = gathered.report.standings(gathered.stream.ledger.records)
+    assert [partition.first_index for partition in run.nodes.missing] == [9, 10, 11]
+    standings = run.nodes.standings(run.ledger.records)
     assert [standing.late for standing in standings] == [0] * 9 + [1] * 3
     assert "cut-off" in standings[9].reason
-
-
-def test_below_the_quorum_what_arrived_is_kept_for_a_second_try():
-    plan = pca_plan()
-    late = frozenset(range(6))
-    with pytest.raises(BelowQuorumError, match=r"only 6 of 12 batches.*batch 0.*batch 5") as caught:
-        gather(plan, begin(plan, 6, 0), SOURCE.partitions(), Shuffled(0, late))
-    assert caught.value.partial.stream.ledger.usable == 6
-    gathered = gather_missing(plan, caught.value.partial, InProcessEngine())
-    assert gathered.stream.rows_seen == 12 * 60
-    for ours, theirs in zip(settle(plan, gathered.stream), settle(plan, online(plan, SOURCE)), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_a_raising_partition_fails_alone():
@@ -154,12 +151,12 @@ def test_a_raising_partition_fails_alone():
 
     plan = pca_plan()
     partitions = [Broken(), *list(SOURCE.partitions())[1:]]
-    gathered = gather(plan, begin(plan, 6, 0), partitions, InProcessEngine())
-    assert gathered.report.culprits(gathered.stream.ledger.records) == ["folder/broken.parquet"]
-    assert gathered.report.records[0].reason == "OSError: no such file"
-    assert gathered.stream.ledger.usable == 11
+    run = drive_elsewhere(begin(plan, SOURCE), partitions, InProcessEngine())
+    assert run.nodes.culprits(run.ledger.records) == ["folder/broken.parquet"]
+    assert run.nodes.records[0].reason == "OSError: no such file"
+    assert run.ledger.usable == 11
     assert partition_name(Broken()) == "estimate-broken.parquet"
-    workers = gathered.report.workers(gathered.stream.ledger.records)
+    workers = run.nodes.workers(run.ledger.records)
     assert [(worker.partitions, worker.trusted, worker.failed) for worker in workers] == [(12, 11, 1)]
 
 
@@ -191,13 +188,13 @@ def alterations():
 def test_a_damaged_reply_is_refused_whole(payload):
     space = pca_plan().learner.space(6, 0)
     with pytest.raises(DamagedFileError):
-        decode_estimates(payload, space, Batches(0, 1))
+        decode_reply(payload, space, next(iter(SOURCE.partitions())))
 
 
 def test_a_reply_comes_back_as_it_was():
     plan = regression_plan()
     examined = [examine_batch(plan.learner, 5, batch_at(PAIRS, index)) for index in (2, 3)]
-    decoded = decode_estimates(encode_estimates(examined), plan.learner.space(4, 1), Batches(2, 2))
+    decoded = decode_reply(encode_reply(examined), plan.learner.space(4, 1), Several(PAIRS, 2, 2, "two"))
     for sent, came in zip(examined, decoded, strict=True):
         assert sent.estimate._replace(point=None) == came.estimate._replace(point=None)
         for first, second in zip(sent.estimate.point, came.estimate.point, strict=True):
@@ -212,34 +209,71 @@ def test_a_claimed_number_of_rows_is_cut_to_what_can_be():
         tree["batches"][0]["rows"] = 10**9
         return result._replace(payload=pack(tree, "estimates"))
 
-    plan = pca_plan()
-    gathered = gather(plan, begin(plan, 6, 0), SOURCE.partitions(), Shuffled(0, alter=lie), most_rows=60)
-    assert gathered.stream.rows_seen == 12 * 60
+    run = drive_elsewhere(begin(pca_plan(), SOURCE), SOURCE.partitions(), Shuffled(0, alter=lie), most_rows=60)
+    assert run.rows_seen == 12 * 60
+    rows = np.concatenate([batch.X for batch in SOURCE])
+    model = rs.fit(rs.OutlierRobustPCA(2, batch_size=60), rows, engine=Shuffled(0, alter=lie))
+    assert model.n_samples_seen_ < 100 * len(rows)
 
 
 def test_arrays_are_partitioned_too():
     plan = pca_plan()
     rows = np.concatenate([batch.X for batch in SOURCE])
     with LocalEngine(n_jobs=1) as engine:
-        gathered = gather(plan, begin(plan, 6, 0), ArraySource(rows, batch_size=60).partitions(), engine)
-    for ours, theirs in zip(settle(plan, gathered.stream), settle(plan, online(plan, SOURCE)), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+        run = drive_elsewhere(begin(plan, SOURCE), ArraySource(rows, batch_size=60).partitions(), engine)
+    assert_same_value(run, here(plan, SOURCE))
 
 
-def test_who_comes_early_waits_on_disk():
-    with WaitingRoom(limit=10) as room:
-        for number in range(5):
-            room.put(number, bytes([number]) * 4)
-        assert room.held_bytes <= 10
-        assert [room.take(number) for number in (4, 0, 2, 1, 3)] == [bytes([n]) * 4 for n in (4, 0, 2, 1, 3)]
-        assert 3 not in room
+@dataclass
+class FirstIsLast(Engine):
+    """Hands out as an engine of three slots does, but the very first task ends only when nothing else is to do."""
+
+    ahead: int = 0
+
+    @property
+    def slots(self):
+        return 3
+
+    def imap(self, fn, tasks, **options):
+        held = None
+        for index, task in enumerate(tasks):
+            result = Result(index, *call_task(fn, task))
+            if index == 0 and task.first_index == 0:
+                held = result
+                continue
+            self.ahead += held is not None
+            yield result
+        if held is not None:
+            yield held
+
+    def close(self):
+        pass
+
+
+def test_what_waits_is_bounded_and_changes_no_bit(monkeypatch):
+    plan, partitions = pca_plan(), SOURCE.partitions()
+    size = len(EstimatePartition(plan.learner, 0)(partitions[0]))
+    monkeypatch.setattr(distributed, "_WAITING_BYTES", int(3.5 * size))
+    engine = FirstIsLast()
+    run = drive_elsewhere(begin(plan, SOURCE), partitions, engine)
+    assert_same(run, here(plan, SOURCE))
+    assert engine.ahead == 4
+
+
+def test_with_a_cut_off_the_oldest_is_given_up_when_too_much_waits(monkeypatch):
+    plan, partitions = pca_plan(), SOURCE.partitions()
+    size = len(EstimatePartition(plan.learner, 0)(partitions[0]))
+    monkeypatch.setattr(distributed, "_WAITING_BYTES", int(3.5 * size))
+    run = drive_elsewhere(begin(plan, SOURCE), partitions, FirstIsLast(), cut_off=CutOff(deadline=60.0))
+    assert [partition.first_index for partition in run.nodes.missing] == [0]
+    assert run.ledger.usable == 11
+    assert_same_value(fold_in_late(run), here(plan, SOURCE))
 
 
 @pytest.mark.parametrize("options", [{"enough": 0.0}, {"enough": 1.5}, {"deadline": 0.0}])
 def test_cut_offs_are_checked(options):
-    plan = pca_plan()
     with pytest.raises(InvalidInputError, match=next(iter(options))):
-        gather(plan, begin(plan, 6, 0), SOURCE.partitions(), InProcessEngine(), **options)
+        drive_elsewhere(begin(pca_plan(), SOURCE), SOURCE.partitions(), InProcessEngine(), cut_off=CutOff(**options))
 
 
 def test_an_unreadable_batch_is_a_failed_estimate():
@@ -254,6 +288,6 @@ def test_an_unreadable_batch_is_a_failed_estimate():
 
     plan = pca_plan()
     partitions = [Unreadable(), *list(SOURCE.partitions())[1:]]
-    gathered = gather(plan, begin(plan, 6, 0), partitions, InProcessEngine())
-    assert gathered.report.records[0].outcome == "arrived"
-    assert gathered.report.culprits(gathered.stream.ledger.records) == ["part-0"]
+    run = drive_elsewhere(begin(plan, SOURCE), partitions, InProcessEngine())
+    assert run.nodes.records[0].outcome == "arrived"
+    assert run.nodes.culprits(run.ledger.records) == ["part-0"]

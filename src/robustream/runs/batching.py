@@ -1,17 +1,29 @@
-"""Where batches begin and end."""
+"""Where batches begin and end, and the rows that wait until there are enough of them for a batch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError
+from robustream.kernels.device_arrays import host_array
 from robustream.sources.arrays import cut
 
-__all__ = ["BatchSize", "check_batch_size", "cut_call", "cut_whole", "rows_per_batch", "stratified_order"]
+__all__ = [
+    "BatchSize",
+    "Rows",
+    "check_batch_size",
+    "copy_rows",
+    "cut_call",
+    "cut_whole",
+    "join_rows",
+    "rows_per_batch",
+    "stratified_order",
+]
 
 BatchSize = int | Literal["auto"]
 
@@ -24,8 +36,15 @@ _COMFORT = 5
 _USUAL_BATCHES = 100
 
 
+class Rows(NamedTuple):
+    """Rows with their targets, if there are any."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+
+
 def check_batch_size(batch_size: Any) -> BatchSize:
-    """Give the batch size back, or say what is wrong with it."""
+    """Return the batch size, or raise InvalidInputError."""
     if isinstance(batch_size, str) and batch_size == "auto":
         return "auto"
     if isinstance(batch_size, (int, np.integer)) and not isinstance(batch_size, bool) and batch_size >= 1:
@@ -34,7 +53,7 @@ def check_batch_size(batch_size: Any) -> BatchSize:
 
 
 def rows_per_batch(n_rows: int | None, minimum: int, batch_size: BatchSize, row_bytes: int = 0) -> int:
-    """Give the rows wanted in a batch of a data set of so many rows, or of nobody knows how many.
+    """Return the number of rows wanted in a batch; `n_rows` is that of the whole data set, None if it is unknown.
 
     With 'auto' there are at least 8 batches and about 100, if there are rows enough for that: fewer than 8 can neither
     outvote a bad one nor show their own spread, and a batch of the fewest rows that a learner can do with tells its
@@ -62,7 +81,7 @@ def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
 
 
 def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.intp], list[slice]]:
-    """Give an order of the rows and cuts of it such that each batch has its share of every class.
+    """Return an order of the rows and cuts of it such that each batch has its share of every class.
 
     Within a class the rows keep their order, so that a run of bad rows still falls into few batches.
     """
@@ -75,3 +94,14 @@ def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.i
     order = np.argsort(batch, kind="stable")
     borders = np.searchsorted(batch[order], np.arange(n_batches + 1))
     return order, [slice(int(a), int(b)) for a, b in pairwise(borders)]
+
+
+def copy_rows(X: NDArray[Any], y: NDArray[Any] | None) -> Rows:
+    """Return copies of rows that are to wait: the caller may reuse its buffer, and those on a GPU come to the host."""
+    return Rows(np.asarray(host_array(X).copy()), None if y is None else np.asarray(host_array(y).copy()))
+
+
+def join_rows(waiting: Sequence[Rows]) -> Rows:
+    """Return all waiting rows as one batch."""
+    targets = [rows.y for rows in waiting if rows.y is not None]
+    return Rows(np.concatenate([rows.X for rows in waiting]), np.concatenate(targets) if targets else None)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from robustream import files
 from robustream.batch import BatchRecord
 from robustream.errors import DamagedFileError
-from robustream.files import Tree
-from robustream.persistence import checkpoint, models
-from robustream.persistence.checking import damaged_on_error, take
-from robustream.persistence.settings import STREAMING, build
+from robustream.persistence import model as model_file
+from robustream.runs import checkpoints
+from robustream.runs.run import Run
+from robustream.runs.serialize import damaged_on_error, take
 
 __all__ = ["Description", "describe"]
 
@@ -43,13 +43,13 @@ class Description(NamedTuple):
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
-    """Give plain facts about a model or checkpoint file."""
+    """Return plain facts about a model or checkpoint file."""
     content = files.read_any(path)
     with files.naming(path), damaged_on_error("the content"):
-        if content.kind not in (models.KIND, checkpoint.KIND):
+        if content.kind not in (model_file.KIND, checkpoints.KIND):
             raise DamagedFileError(f"it holds a {content.kind[:40]}, not a model or checkpoint")
         model = _model_of(content)
-        facts = _of_file(content) | (_of_run(model) if type(model).__name__ in STREAMING else _WITHOUT_RUN)
+        facts = _of_file(content) | (_of_run(model.run_) if hasattr(model, "run_") else _WITHOUT_RUN)
     names = getattr(model, "feature_names_in_", None)
     return Description(
         path=os.fspath(path),
@@ -64,8 +64,8 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 
 def _of_file(content: files.Content) -> dict[str, Any]:
-    made = content.tree["made"] if content.kind == models.KIND else {"versions": {}}
-    answer = content.tree["answer"] if content.kind == models.KIND else {}
+    made = content.tree["made"] if content.kind == model_file.KIND else {"versions": {}}
+    answer = content.tree["answer"] if content.kind == model_file.KIND else {}
     extra = content.tree.get("extra")
     targets = extra.get("targets") if isinstance(extra, dict) else None
     return {
@@ -88,24 +88,21 @@ _WITHOUT_RUN: dict[str, Any] = {
 
 
 def _model_of(content: files.Content) -> Any:
-    if content.kind == models.KIND:
-        return models.model_from_tree(content.tree)
-    tree: Tree = content.tree
-    stream = checkpoint.checkpoint_from_tree(tree).stream
-    model, plan = build(tree["settings"], models.numbers_in(tree))
-    model._take(plan, stream)
+    if content.kind == model_file.KIND:
+        return model_file.model_from_tree(content.tree)
+    model, plan, layout = model_file.build_model(content.tree)
+    model.run_ = checkpoints.checkpoint_from_tree(content.tree).run(plan, layout)
     return model
 
 
-def _of_run(model: Any) -> dict[str, Any]:
-    snapshot, layout = model._run(), model._layout
-    report = snapshot.report
+def _of_run(run: Run) -> dict[str, Any]:
+    classes = run.layout.classes
     return {
-        "outputs": layout.outputs,
-        "classes": None if layout.classes is None else layout.classes.tolist(),
-        "rows_seen": snapshot.stream.rows_seen,
-        "batches_seen": snapshot.stream.next_index,
-        "rows_waiting": snapshot.stream.pending_rows,
-        "verdicts": dict(Counter(record.verdict for record in report)),
-        "distrusted": [record for record in report if record.verdict != "kept"],
+        "outputs": run.layout.outputs,
+        "classes": None if classes is None else classes.tolist(),
+        "rows_seen": run.rows_seen,
+        "batches_seen": run.next_index,
+        "rows_waiting": run.pending_rows,
+        "verdicts": dict(Counter(record.verdict for record in run.report)),
+        "distrusted": [record for record in run.report if record.verdict != "kept"],
     }

@@ -1,17 +1,36 @@
-"""A progress bar for terminals and notebooks, on standard error so that results can be piped."""
+"""What callbacks are told after each batch, and the progress bar, which is one of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
-from robustream.fitting.events import FitEvent
+from robustream.batch import Estimate
 
-__all__ = ["ProgressBar"]
+__all__ = ["Callback", "FitEvent", "ProgressBar"]
+
+
+class FitEvent(NamedTuple):
+    """Where a run stands after a batch.
+
+    `model` is the estimator itself: its fitted attributes can be read, as of now, at the cost of working them out.
+    """
+
+    model: Any
+    batches: int
+    total: int | None  # batches in all, None if that is unknown
+    rows: int
+    failed: int  # batches that gave no estimate so far
+    estimate: Estimate
+
+
+# A callback that returns True ends the run after this batch; what was learned so far is the answer.
+Callback: TypeAlias = Callable[[FitEvent], bool | None]
 
 
 class ProgressBar:
-    """Shows batches, rows a second and the time left; a context manager and a callback."""
+    """Shows batches, rows a second and the time left, on standard error so that results can be piped."""
 
     def __init__(self, title: str, *, console: object = None) -> None:
         # rich takes a while to import, and most runs show nothing.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,12 +11,11 @@ import robustream as rs
 from robustream import files
 from robustream.batch import Batch, Estimate
 from robustream.errors import DamagedFileError
-from robustream.persistence import Checkpoint, read_checkpoint, settings_of, why_not, write_checkpoint
-from robustream.persistence.columns import decode_estimates, encode_estimates
-from robustream.persistence.streams import decode_stream, encode_stream
-from robustream.runs.growing import Growing
+from robustream.runs import Layout, Plan, Run
+from robustream.runs.checkpoints import Checkpoint, read_checkpoint, why_not, write_checkpoint
 from robustream.runs.ledger import Ledger
-from robustream.runs.online import Plan, begin, feed, settle
+from robustream.runs.notes import History, Look
+from robustream.runs.serialize import decode_estimates, encode_estimates
 from robustream.testing import discover_learners
 
 
@@ -26,7 +27,7 @@ def assert_same_bits(first, second, where="run"):
         assert first.shape == second.shape, where
         assert first.flags.f_contiguous == second.flags.f_contiguous, where
         assert first.tolist() == second.tolist() if first.dtype.kind in "UO" else first.tobytes() == second.tobytes()
-    elif isinstance(first, (tuple, Growing)):
+    elif isinstance(first, tuple):
         assert len(first) == len(second), where
         for place, (one, other) in enumerate(zip(first, second, strict=True)):
             assert_same_bits(one, other, f"{where}.{getattr(first, '_fields', range(10**6))[place]}")
@@ -34,9 +35,13 @@ def assert_same_bits(first, second, where="run"):
         assert first == second or (first != first and second != second), where
 
 
-def through_bytes(stream, plan):
-    packed = files.pack(encode_stream(stream), "stream")
-    return decode_stream(files.unpack(packed, "stream"), plan, stream.columns, stream.outputs)
+def learned(run):
+    return run.state, run.pending, run.rows_seen, run.next_index, run.ledger
+
+
+def through_bytes(run):
+    packed = files.pack(run.to_tree(), "run")
+    return Run.from_tree(files.unpack(packed, "run"), run.plan, run.layout)
 
 
 @pytest.mark.parametrize("aggregator", [*rs.aggregators.AGGREGATORS, "small budget"])
@@ -50,12 +55,12 @@ def test_every_run_goes_on_alike(example, aggregator):
     batches: list[Batch] = [example.make_batch(rows, rng) for rows in (80, 90, 7, 80, 60, 5, 80, 100)]
     columns = batches[0].X.shape[1]
     outputs = 0 if batches[0].y is None else (1 if batches[0].y.ndim == 1 else batches[0].y.shape[1])
-    straight = interrupted = begin(plan, columns, outputs)
+    straight = interrupted = Run.begin(plan, Layout(columns, outputs))
     for batch in batches:
-        straight = feed(plan, straight, batch.X, batch.y)
-        interrupted = feed(plan, through_bytes(interrupted, plan), batch.X, batch.y)
-    assert_same_bits(straight, interrupted)
-    assert_same_bits(settle(plan, straight), settle(plan, interrupted))
+        straight = straight.feed(batch.X, batch.y)
+        interrupted = through_bytes(interrupted).feed(batch.X, batch.y)
+    assert_same_bits(learned(straight), learned(interrupted))
+    assert_same_bits(straight.value, interrupted.value)
 
 
 @pytest.fixture
@@ -67,60 +72,58 @@ def run():
     return model
 
 
-def checkpoint_of(model, **others):
-    stream = model._snapshot.stream
-    history = {"radius": [0.5, 0.25], "missing": np.array([1, 2])}
-    entries = {"fingerprint": "abc", "position": stream.next_index, "history": history} | others
-    return Checkpoint(stream, settings_of(model), **entries)
+def checkpoint_of(model):
+    return Checkpoint(model.run_.to_tree(), model.run_settings(), "abc", model.run_.next_index)
 
 
 def test_a_checkpoint_comes_back(run, tmp_path):
     path = tmp_path / "run.safetensors"
-    before = checkpoint_of(run)
-    write_checkpoint(path, before)
-    after = read_checkpoint(path)
-    assert_same_bits(before.stream, after.stream)
-    assert after.position == 6
-    assert after.history["radius"] == [0.5, 0.25]
-    assert why_not(after, settings_of(run), "abc") is None
+    history = History({"missing:a": 3.0}, (), (Look(4, 240, 0.5),))
+    write_checkpoint(path, replace(run.run_, history=history), run.run_settings(), "abc")
+    checkpoint = read_checkpoint(path)
+    after = checkpoint.run(run.run_.plan, run.run_.layout)
+    assert_same_bits(learned(run.run_), learned(after))
+    assert checkpoint.position == 6
+    assert after.history == history
+    assert why_not(checkpoint, run.run_settings(), "abc") is None
 
 
 def test_failed_batches_and_notes_come_back(run):
-    estimates = run._snapshot.stream.state.estimates
+    estimates = run.run_.state.estimates
     noted = tuple(estimate._replace(stats={"missing: a": 3.0, "b": float(k)}) for k, estimate in enumerate(estimates))
     noted = (*noted[:3], noted[3]._replace(stats={}), *noted[4:])
     assert_same_bits(decode_estimates(encode_estimates(noted)), noted)
     ledger = Ledger().enter(Estimate(0, "a.csv#0-9", 10, None, "no rows"), False, "no rows")
-    stream = run._snapshot.stream._replace(ledger=ledger)
-    assert_same_bits(through_bytes(stream, run._snapshot.plan), stream)
+    noted_run = replace(run.run_, ledger=ledger)
+    assert_same_bits(learned(through_bytes(noted_run)), learned(noted_run))
 
 
 def test_equal_parts_are_stacked(run):
-    tensors = files.pack(encode_stream(run._snapshot.stream), "stream")
+    tensors = files.pack(run.run_.to_tree(), "run")
     assert tensors.count(b'"dtype"') < 20
 
 
 def test_reasons_not_to_go_on(run):
-    checkpoint, settings = checkpoint_of(run), settings_of(run)
+    checkpoint, settings = checkpoint_of(run), run.run_settings()
     assert "other data" in why_not(checkpoint, settings, "other")
     assert "other data" in why_not(checkpoint, settings, None)
     rng = np.random.default_rng(0)
     other = rs.OutlierRobustPCA(3, learner=rs.learners.Trimmed(trim=0.2)).partial_fit(rng.normal(size=(60, 4)))
-    reason = why_not(checkpoint, settings_of(other), "abc")
+    reason = why_not(checkpoint, other.run_settings(), "abc")
     assert "n_components was 2 and is now 3" in reason
     assert "learner was 'refined'" in reason
     wider = rs.OutlierRobustPCA(2).partial_fit(rng.normal(size=(80, 5)))
-    assert "columns was 4 and is now 5" in why_not(checkpoint, settings_of(wider), "abc")
+    assert "columns was 4 and is now 5" in why_not(checkpoint, wider.run_settings(), "abc")
     reading = {"reading": {"missing": "error", "columns": ["a", "b", "c", "d"]}}
     assert "missing was None and is now 'error'" in why_not(checkpoint, settings | reading, "abc")
     both = checkpoint._replace(settings=settings | reading)
     assert why_not(both, settings | reading, "abc") is None
-    assert "columns was 4 and is now 5" in why_not(both, settings_of(wider) | reading, "abc")
+    assert "columns was 4 and is now 5" in why_not(both, wider.run_settings() | reading, "abc")
 
 
 def test_how_fast_it_goes_is_no_reason(run):
     quicker = rs.OutlierRobustPCA(2, n_jobs=2).partial_fit(np.random.default_rng(0).normal(size=(60, 4)))
-    assert why_not(checkpoint_of(run), settings_of(quicker), "abc") is None
+    assert why_not(checkpoint_of(run), quicker.run_settings(), "abc") is None
 
 
 def test_a_model_is_no_checkpoint(run, tmp_path):

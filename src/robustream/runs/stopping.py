@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri
 
-from robustream.estimators._snapshot import Snapshot
+from robustream.runs.run import Run
 from robustream.spaces import Array, LinearModels, MomentModels, PrincipalModels, ProductSpace
 from robustream.spaces.factored import Subspace
 
@@ -42,17 +42,17 @@ def is_look(batches: int) -> bool:
     return math.floor(_step_of(batches)) > math.floor(_step_of(batches - 1))
 
 
-def error_bound(snapshot: Snapshot, confidence: float = 1 - _ALPHA) -> float:
-    """Give what the relative error of the answer exceeds only with a chance of 1 - confidence.
+def error_bound(run: Run, confidence: float = 1 - _ALPHA) -> float:
+    """Return what the relative error of the answer exceeds only with a chance of 1 - confidence.
 
     The error of coefficients is relative to their length; that of a subspace is the distance of the projectors relative
     to their norm. It is infinite where the estimates are not kept, or are too few to show a spread.
     """
-    if len(snapshot.believed) < 2:
+    if len(run.believed) < 2:
         return math.inf
     trace = square = size = 0.0
     fewest = math.inf
-    for spread in _spreads(snapshot):
+    for spread in _spreads(run):
         count = len(spread.coordinates)
         if count < 2:
             return math.inf
@@ -67,7 +67,7 @@ def error_bound(snapshot: Snapshot, confidence: float = 1 - _ALPHA) -> float:
     if not size > 0:
         return 0.0 if trace == 0 else math.inf
     dimension = max(1.0, trace**2 / square) if square > 0 else 1.0
-    factor = snapshot.plan.aggregator.variance_factor(dimension)
+    factor = run.plan.aggregator.variance_factor(dimension)
     quantile = float(fdtri(dimension, dimension * (fewest - 1), confidence))
     return math.sqrt(trace * factor * quantile / size)
 
@@ -77,22 +77,21 @@ class _Spread(NamedTuple):
     squared_size: float  # of the answer that they are estimates of
 
 
-def _spreads(snapshot: Snapshot) -> list[_Spread]:
-    """Give the estimates of what the answer is made of."""
-    stream, points, value = snapshot.complete, snapshot.believed, snapshot.value
-    space = snapshot.plan.learner.space(stream.columns, stream.outputs)
+def _spreads(run: Run) -> list[_Spread]:
+    """Return the estimates of what the answer is made of."""
+    space, points, value = run.space, run.believed, run.value
     if isinstance(space, (LinearModels, MomentModels)):
-        coef = space.solution(value, stream.rows_seen, snapshot.plan.aggregator.averages).coef
+        coef = run.answer.coef
         each = space.coefficients_of(points, value)
         return [_Spread(each.reshape(len(each), -1).astype(np.float64), float(np.square(coef, dtype=np.float64).sum()))]
     if isinstance(space, PrincipalModels):
-        return [_spread_of_part(space, space.primary, snapshot)]
-    return [_spread_of_part(space, place, snapshot) for place, part in enumerate(space.parts) if part.role == "answer"]
+        return [_spread_of_part(space, space.primary, run)]
+    return [_spread_of_part(space, place, run) for place, part in enumerate(space.parts) if part.role == "answer"]
 
 
-def _spread_of_part(space: ProductSpace, place: int, snapshot: Snapshot) -> _Spread:
-    settled = snapshot.value[place]
-    expressed = [space.express(place, point, snapshot.value) for point in snapshot.believed]
+def _spread_of_part(space: ProductSpace, place: int, run: Run) -> _Spread:
+    settled = run.value[place]
+    expressed = [space.express(place, point, run.value) for point in run.believed]
     present = [part for part in expressed if part is not None]
     if settled is None or not present:
         return _Spread(np.empty((0, 0)), 0.0)

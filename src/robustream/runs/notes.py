@@ -1,0 +1,110 @@
+"""What a run notices on its way besides the answer, and what it has to say of that when it is finished.
+
+Nothing here depends on the clock or on the number of workers, so that a run that was stopped and resumed leaves the
+same notes as one that was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robustream.files import Tree
+from robustream.runs.worst_rows import BatchResult, OutlyingRow
+
+__all__ = ["History", "Look", "make_notes"]
+
+# What the rows that may turn out the worst may take in memory, and how many there are at most.
+_MOST_BYTES = 16_000_000
+_MOST_ROWS = 5_000
+# How many of them the notes of a finished run name.
+_WORST_SHOWN = 50
+
+
+class Look(NamedTuple):
+    """How far the answer was known after some batches."""
+
+    batches: int
+    rows: int
+    error_bound: float  # of the relative error, with 95% confidence; infinite while nothing can be said
+
+
+class History(NamedTuple):
+    """Rows dropped and cells missing, rows that fit badly to their own batch, and how the answer settled."""
+
+    counts: Mapping[str, float] = {}
+    outlying: tuple[OutlyingRow, ...] = ()
+    looks: tuple[Look, ...] = ()
+
+    def note(self, result: BatchResult) -> History:
+        """Return the history with one more batch."""
+        counts = dict(self.counts)
+        for name, number in result.estimate.stats.items():
+            counts[name] = counts.get(name, 0.0) + float(number)
+        return self._replace(counts=counts, outlying=_worst((*self.outlying, *result.outlying)))
+
+    def look(self, look: Look) -> History:
+        """Return the history with one more look at the answer."""
+        return self._replace(looks=(*self.looks, look))
+
+
+def _worst(rows: tuple[OutlyingRow, ...]) -> tuple[OutlyingRow, ...]:
+    size = rows[0].x.nbytes + 200 if rows else 1
+    most = max(3, min(_MOST_ROWS, _MOST_BYTES // size))
+    # Pruned only when a fifth too many have gathered: sorting for each batch would cost more than the batch.
+    if len(rows) <= most + most // 5 + 3:
+        return rows
+    best = sorted(rows, key=lambda row: (-row.score, row.index, row.row))[:most]
+    return tuple(sorted(best, key=lambda row: (row.index, row.row)))
+
+
+def make_notes(model: Any, targets: tuple[str, ...], settings: dict[str, Tree]) -> dict[str, Tree]:
+    """Return the notes on the run that a model holds, as plain data for the report and the model file."""
+    history, ended = model.run_.history, model.run_.ended
+    return {
+        "targets": list(targets),
+        "history": [[look.batches, look.error_bound, look.rows] for look in history.looks],
+        "worst_rows": _worst_rows(model, history.outlying),
+        "missing": _cells_by_column(history.counts, ("missing", "infinite")),
+        "unreadable": _cells_by_column(history.counts, ("unreadable",)),
+        "unreadable_lines": int(history.counts.get("unreadable lines", 0)),
+        "rows_dropped": int(history.counts.get("rows dropped", 0.0)),
+        "ended": ended,
+        "settings": settings,
+    }
+
+
+def _cells_by_column(counts: Mapping[str, float], what: Iterable[str]) -> dict[str, int]:
+    """Return the cells of each column that were counted as one of these kinds."""
+    cells: dict[str, int] = {}
+    for name, number in counts.items():
+        kind, _, column = name.partition(":")
+        if column and kind in what:
+            cells[column] = cells.get(column, 0) + int(number)
+    return cells
+
+
+def _worst_rows(model: Any, outlying: tuple[OutlyingRow, ...]) -> list[Tree]:
+    """Measure the rows that batches named by the final model, but for those of batches that are not believed.
+
+    A batch names the rows that fit worst to its own answer: in one that is garbage, these may well be its good ones.
+    """
+    believed = {record.index for record in model.batch_report_ if record.verdict == "kept"}
+    rows = [row for row in outlying if row.index in believed]
+    if not rows or not hasattr(model, "outlier_scores"):
+        return []
+    from robustream.sources.tables.frames import frame_of_rows  # pyarrow comes with the first files
+
+    X = frame_of_rows(np.stack([row.x for row in rows]), getattr(model, "feature_names_in_", None))
+    targets = [row.y for row in rows if row.y is not None]
+    scores = model.outlier_scores(X, np.stack(targets)) if targets else model.outlier_scores(X)
+    order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
+    return [[rows[place].label, _row_in_file(rows[place]), float(scores[place])] for place in order]
+
+
+def _row_in_file(row: OutlyingRow) -> int:
+    """Return the number of a row in its file if the label says where the batch begins, else in its batch."""
+    first = row.label.rpartition("#")[2].partition("-")[0]
+    return row.row + (int(first) if first.isdigit() else 0)

@@ -1,0 +1,287 @@
+"""A run: all that learning from batches has come to know, as one value that never changes.
+
+    run = Run.begin(plan, Layout(columns=20))
+    run = run.step(estimate)             # take in the estimate of one batch
+    run = run.feed(X, y)                 # or the rows of one call, cut into batches here
+    run.value                            # the settled value of each part of the model
+    run.assess()                         # what the aggregator thinks of each estimate
+    Run.from_tree(run.to_tree(), plan, layout)
+
+Each step returns a new run and leaves the old one alone, so that a call that fails halfway changes nothing. Estimators
+hold a run, `robustream.fit` drives it, model files and checkpoints store it.
+
+A call of `feed` is a border: rows of different calls are joined into one batch only while each call alone is below the
+learner's minimum. Otherwise one bad call would spoil the good rows of its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+from robustream.aggregators import Aggregator, Assessment
+from robustream.batch import Batch, BatchRecord, Estimate
+from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsError
+from robustream.files import Tree
+from robustream.kernels.device_arrays import wide_on_gpu
+from robustream.learners import Learner
+from robustream.runs.batching import BatchSize, Rows, copy_rows, cut_call, join_rows
+from robustream.runs.ledger import Ledger
+from robustream.runs.node_report import NodeReport
+from robustream.runs.notes import History
+from robustream.runs.serialize import (
+    damaged_on_error,
+    decode_ledger,
+    decode_rows,
+    decode_state,
+    encode_ledger,
+    encode_rows,
+    encode_state,
+    take,
+)
+from robustream.runs.workers import estimate_batch, estimate_in_order
+from robustream.spaces import Array, Point, ProductSpace
+
+__all__ = ["Layout", "Plan", "Run", "Streaming", "unchanged_on_error"]
+
+# Batches that an error names.
+_NAMED_AT_MOST = 20
+
+
+class Plan(NamedTuple):
+    """What is to be done with each batch; fixed when a run begins."""
+
+    learner: Learner
+    aggregator: Aggregator
+    batch_size: BatchSize = "auto"
+    half_life: float | None = None
+    seed: int = 0
+    workers: int = 1
+
+
+class Layout(NamedTuple):
+    """The shape of a table: with an estimator's parameters it determines the whole plan of a run."""
+
+    columns: int
+    outputs: int = 0  # columns of y; 0 where there is none
+    single: bool = True  # whether y came as one column, so that answers have no axis for outputs
+    classes: NDArray[Any] | None = None  # of a classifier, sorted
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What was learned so far; what is worked out from it is kept, so that it costs once."""
+
+    plan: Plan
+    layout: Layout
+    space: ProductSpace  # of the estimates
+    state: Any  # of the aggregator
+    pending: tuple[Rows, ...] = ()  # rows that are not part of any batch yet
+    rows_seen: int = 0
+    next_index: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
+    history: History = field(default_factory=History)  # what is noticed on the way
+    notes: Tree = None  # what a finished run has to say besides its model, as plain data
+    nodes: NodeReport | None = None  # how the partitions fared, on an engine
+    ended: str | None = None  # why it ended before its source did
+    on_gpu: bool = False  # whether wide estimates are worked on on a GPU, as the batches were
+
+    @classmethod
+    def begin(cls, plan: Plan, layout: Layout, *, on_gpu: bool = False) -> Run:
+        """Return the run before its first batch."""
+        space = plan.learner.space(layout.columns, layout.outputs)
+        state = plan.aggregator.init(space, half_life=plan.half_life, seed=plan.seed)
+        return cls(plan, layout, space, state, on_gpu=on_gpu)
+
+    # ---- rows and estimates in
+
+    def step(self, estimate: Estimate) -> Run:
+        """Return the run with one more estimate, and its rows counted."""
+        return replace(self._absorb(estimate), rows_seen=self.rows_seen + estimate.rows)
+
+    def feed(self, X: NDArray[Any], y: NDArray[Any] | None) -> Run:
+        """Return the run with the rows of one call: as batches, or waiting for more where they are too few."""
+        minimum = self.plan.learner.minimum_rows(self.layout.columns)
+        if len(X) >= minimum:
+            return self.feed_batches(X, y, cut_call(len(X), minimum, self.plan.batch_size))
+        pending = (*self.pending, copy_rows(X, y))
+        after = replace(self, pending=pending, rows_seen=self.rows_seen + len(X))
+        if after.pending_rows < minimum:
+            return after
+        joined = join_rows(pending)
+        label = f"{len(joined.X)} rows of {len(pending)} small calls up to row {after.rows_seen - 1}"
+        batch = Batch(self.next_index, label, joined.X, joined.y)
+        return replace(after, pending=())._absorb(estimate_batch(self.plan.learner, self.plan.seed, batch))
+
+    def feed_batches(
+        self, X: NDArray[Any], y: NDArray[Any] | None, cuts: Sequence[slice], labels: Sequence[str] | None = None
+    ) -> Run:
+        """Return the run with rows that are cut into batches as told."""
+        first = self.rows_seen
+        names = labels or [f"rows {first + piece.start}-{first + piece.stop - 1}" for piece in cuts]
+        batches = (
+            Batch(index, label, X[piece], None if y is None else y[piece])
+            for index, (label, piece) in enumerate(zip(names, cuts, strict=True), self.next_index)
+        )
+        run = self
+        for estimate in estimate_in_order(self.plan.learner, batches, self.plan.seed, self.plan.workers):
+            run = run.step(estimate)
+        return run
+
+    def miss(self, batches: Iterable[tuple[int, str, str]], next_index: int) -> Run:
+        """Return the run with batches that did not come in time (index, label, reason); their indices stay theirs."""
+        ledger = self.ledger
+        for index, label, reason in batches:
+            ledger = ledger.miss(index, label, reason)
+        return replace(self, ledger=ledger, next_index=max(self.next_index, next_index))
+
+    def revise(self, estimate: Estimate) -> Run:
+        """Return the run with the estimate of a batch that was late or had failed."""
+        state, info = self.plan.aggregator.step(self.state, estimate)
+        ledger = self.ledger.revise(estimate, info.accepted, info.reason)
+        return replace(self, state=state, ledger=ledger, rows_seen=self.rows_seen + estimate.rows)
+
+    def _absorb(self, estimate: Estimate) -> Run:
+        state, info = self.plan.aggregator.step(self.state, estimate)
+        ledger = self.ledger.enter(estimate, info.accepted, info.reason)
+        return replace(self, state=state, next_index=self.next_index + 1, ledger=ledger)
+
+    # ---- what it comes to
+
+    @property
+    def pending_rows(self) -> int:
+        """The number of rows that are not part of any batch yet."""
+        return sum(len(rows.X) for rows in self.pending)
+
+    @cached_property
+    def complete(self) -> Run:
+        """The run with its waiting rows counted as a batch, with the weight that so few rows deserve."""
+        learner, columns = self.plan.learner, self.layout.columns
+        if not self.pending or self.pending_rows < learner.required_rows(columns):
+            return self
+        joined = join_rows(self.pending)
+        batch = Batch(self.next_index, f"{len(joined.X)} rows still waiting for more", joined.X, joined.y)
+        estimate = estimate_batch(learner, self.plan.seed, batch)
+        return self._absorb(estimate._replace(weight=min(1.0, len(joined.X) / learner.minimum_rows(columns))))
+
+    @cached_property
+    def value(self) -> tuple[Array | None, ...]:
+        """The settled value of each part of the space."""
+        if self.complete.ledger.usable == 0:
+            self._raise_no_estimate()
+        with wide_on_gpu(self.on_gpu):
+            return self.plan.aggregator.value(self.complete.state)
+
+    @cached_property
+    def answer(self) -> Any:
+        """The model that the value amounts to; see `ProductSpace.answer`."""
+        return self.space.answer(self.value, self.rows_seen, self.plan.aggregator.averages)
+
+    def assess(self) -> list[Assessment]:
+        """Return what the aggregator thinks of the estimates that it holds."""
+        return self._assessments
+
+    @cached_property
+    def _assessments(self) -> list[Assessment]:
+        with wide_on_gpu(self.on_gpu):
+            return self.plan.aggregator.assess(self.complete.state)
+
+    @cached_property
+    def believed(self) -> list[Point]:
+        """The points of the held estimates that were not rejected."""
+        pairs = zip(self.plan.aggregator.held_points(self.complete.state), self.assess(), strict=True)
+        return [point for point, assessment in pairs if not assessment.rejected]
+
+    @cached_property
+    def report(self) -> list[BatchRecord]:
+        """The record of every batch, as of now."""
+        return self.complete.ledger.report(self.assess())
+
+    def require_quorum(self, share: float = 0.5) -> None:
+        """Raise unless more than a share of the batches gave a usable estimate: better no answer than a wrong one."""
+        usable, total = self.ledger.usable, self.ledger.total
+        if usable > share * total:
+            return
+        missing = [record for record in self.ledger.records if record.verdict in ("failed", "late")]
+        shown = "; ".join(f"{record.label}: {record.reason}" for record in missing[:_NAMED_AT_MOST])
+        shown += f"; and {len(missing) - _NAMED_AT_MOST} more" if len(missing) > _NAMED_AT_MOST else ""
+        raise BelowQuorumError(
+            f"only {usable} of {total} batches gave a usable estimate, more than {share:.0%} are needed ({shown})"
+        )
+
+    def _raise_no_estimate(self) -> None:
+        failed = [record for record in self.complete.ledger.records if record.verdict == "failed"]
+        if failed:
+            raise NotEnoughRowsError(
+                f"no batch is usable yet: {len(failed)} failed, the last one ({failed[-1].label}) because "
+                f"{failed[-1].reason}"
+            )
+        needed = self.plan.learner.required_rows(self.layout.columns) - self.pending_rows
+        raise NotEnoughRowsError(
+            f"only {self.rows_seen} rows were seen; {needed} more are needed for a first estimate: call partial_fit "
+            "with more rows"
+        )
+
+    # ---- plain data
+
+    def to_tree(self) -> Tree:
+        """Return what was learned as plain data; the plan and the layout follow from the estimator's settings."""
+        return {
+            "columns": self.layout.columns,
+            "outputs": self.layout.outputs,
+            "state": encode_state(self.state),
+            "pending": [encode_rows(rows) for rows in self.pending],
+            "rows_seen": int(self.rows_seen),
+            "next_index": int(self.next_index),
+            "ledger": encode_ledger(self.ledger),
+        }
+
+    @classmethod
+    def from_tree(cls, tree: Tree, plan: Plan, layout: Layout) -> Run:
+        """Return the run that `to_tree` gave, for the plan that it was made by; else raise DamagedFileError."""
+        columns, outputs = layout.columns, layout.outputs
+        with damaged_on_error("the run"):
+            if (take(tree, "columns", int), take(tree, "outputs", int)) != (columns, outputs):
+                raise DamagedFileError("the run has another number of columns or outputs than the settings")
+            fresh = cls.begin(plan, layout)
+            return replace(
+                fresh,
+                state=decode_state(take(tree, "state", dict), fresh.state),
+                pending=tuple(decode_rows(rows, columns, outputs) for rows in take(tree, "pending", list)),
+                rows_seen=take(tree, "rows_seen", int),
+                next_index=take(tree, "next_index", int),
+                ledger=decode_ledger(take(tree, "ledger", dict)),
+            )
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """An estimator that learns batch by batch: it holds a run in `run_`, and anyone may drive it."""
+
+    run_: Run
+
+    def plan_for(self, layout: Layout) -> Plan:
+        """Return the plan of a run over a table of that shape, or raise InvalidInputError for a wrong parameter."""
+
+    def begin_run(self, layout: Layout, names: NDArray[Any] | None = None) -> Run:
+        """Forget what was learned and begin; `names` are those of the columns."""
+
+    def run_settings(self) -> Tree:
+        """Return, as plain data, all that must be the same for a run to go on."""
+
+
+@contextmanager
+def unchanged_on_error(holder: Any) -> Iterator[None]:
+    """Leave an object exactly as it was if the block raises."""
+    before = holder.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        holder.__dict__.clear()
+        holder.__dict__.update(before)
+        raise
