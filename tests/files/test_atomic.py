@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -123,16 +124,104 @@ def test_a_link_stays_a_link(tmp_path):
     assert files.read(target, "example") == {"round": 2}
 
 
-def test_what_killed_writers_left_long_ago_is_removed(tmp_path):
+def test_what_killed_writers_left_is_removed(tmp_path):
     path = tmp_path / "state.safetensors"
-    old, young = tmp_path / ".state.safetensors.aaaa.part", tmp_path / ".state.safetensors.bbbb.part"
-    foreign = tmp_path / ".other.safetensors.cccc.part"
-    for left in (old, young, foreign):
-        left.write_bytes(b"half")
-    for left in (old, foreign):
-        os.utime(left, (0, 0))
+    left = [tmp_path / ".state.safetensors.aaaa.part", tmp_path / ".state.safetensors.bbbb.part"]
+    foreign = [tmp_path / ".other.safetensors.cccc.part", tmp_path / ".state.safetensors.old.dddd.part"]
+    for file in (*left, *foreign):
+        file.write_bytes(b"half")
     files.write(path, {"round": 1}, "example")
-    assert sorted(os.listdir(tmp_path)) == [foreign.name, young.name, path.name]
+    assert sorted(os.listdir(tmp_path)) == [foreign[0].name, foreign[1].name, path.name]
+
+
+# Claims a file, or writes without end; says so, and stays until it is killed.
+OCCUPY = """
+import itertools, sys, time
+from robustream.files import claim, write_atomically
+
+def endless():
+    yield b"half"
+    print("begun", flush=True)
+    time.sleep(60)
+
+if sys.argv[1] == "claim":
+    with claim(sys.argv[2]):
+        print("begun", flush=True)
+        time.sleep(60)
+write_atomically(sys.argv[2], endless())
+"""
+
+
+@pytest.mark.parametrize("how", ["claim", "write"])
+def test_a_file_that_another_process_writes_is_refused_until_that_is_gone(tmp_path, how):
+    path = tmp_path / "state.safetensors"
+    files.write(path, {"round": 1}, "example")
+    with subprocess.Popen([sys.executable, "-c", OCCUPY, how, str(path)], stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        message = rf"state\.safetensors is being written by another run \(process {other.pid} on"
+        with pytest.raises(StorageError, match=message), files.claim(path):
+            pass
+        with pytest.raises(StorageError, match=message):
+            files.write(path, {"round": 2}, "example")
+        files.write(tmp_path / "other.safetensors", {}, "example")
+        other.kill()
+    # A lock that nobody holds and half a file are left; the next writer takes both away.
+    assert files.read(path, "example") == {"round": 1}
+    files.write(path, {"round": 3}, "example")
+    assert files.read(path, "example") == {"round": 3}
+    assert sorted(os.listdir(tmp_path)) == ["other.safetensors", "state.safetensors"]
+
+
+def test_a_claim_is_for_one_run_of_this_process_and_for_all_its_writes(tmp_path):
+    path = tmp_path / "state.safetensors"
+    with files.claim(path, None, tmp_path / "report.html"):
+        refused = pytest.raises(StorageError, match=r"report\.html is being written by another run \(in this process\)")
+        with refused, files.claim(tmp_path / "report.html"):
+            pass
+        for number in range(3):
+            files.write(path, {"round": number}, "example")
+    assert os.listdir(tmp_path) == ["state.safetensors"]
+    with files.claim(path):
+        pass
+
+
+def test_a_forked_copy_neither_has_the_claim_nor_ends_it(tmp_path):
+    path = tmp_path / "state.safetensors"
+    with files.claim(path):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                files.write(path, {"round": 1}, "example")
+            except StorageError:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert not path.exists()
+        files.write(path, {"round": 2}, "example")
+
+
+def test_writers_at_the_same_time_wait_for_each_other(tmp_path):
+    path = tmp_path / "state.safetensors"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: files.write(path, {"round": number}, "example"), range(20)))
+    assert files.read(path, "example")["round"] in range(20)
+    assert os.listdir(tmp_path) == ["state.safetensors"]
+
+
+def test_where_there_are_no_locks_files_are_written_as_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr("robustream.files.atomic.fcntl", None)
+    path, old, young = tmp_path / "a", tmp_path / ".a.aaaa.part", tmp_path / ".a.bbbb.part"
+    for left in (old, young):
+        left.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    files.write(path, {}, "example")
+    assert sorted(os.listdir(tmp_path)) == [young.name, "a"]
+
+
+def test_a_long_name_has_room_for_its_lock(tmp_path):
+    path = tmp_path / ("x" * 240 + ".safetensors")
+    files.write(path, {"round": 1}, "example")
+    assert os.listdir(tmp_path) == [path.name]
 
 
 def test_relative_paths_work(tmp_path, monkeypatch):
