@@ -167,7 +167,12 @@ def test_files_without_names_and_rows(tmp_path):
     assert [batch.X.tolist() for batch in tables.in_batches(5)] == [[[1, 2], [3, 4]]] * 2
     (tmp_path / "c.csv").write_text("f0,f1\n")
     write(tmp_path / "d.parquet", f0=pa.array([], pa.float64()), f1=pa.array([], pa.float64()))
-    assert Tables(tmp_path).in_batches(5).count == 2  # a.csv has other columns, b.npy is fine, the others have no rows
+    (tmp_path / "a.csv").unlink()
+    tables = Tables(tmp_path)
+    # c.csv has only a header; a table in Parquet may be empty on purpose.
+    assert [batch.failure is None for batch in tables.in_batches(5)] == [True, False]
+    assert "no rows" in tables.problems[str(tmp_path / "c.csv")]
+    assert tables.notes == (f"without any row: {tmp_path / 'd.parquet'}",)
 
 
 def test_files_are_found_sorted_and_once(tmp_path):
@@ -181,6 +186,7 @@ def test_files_are_found_sorted_and_once(tmp_path):
         ]
 
     assert names("") == ["a/1.parquet", "b/2.parquet", "c.PARQUET"]
+    assert Tables(tmp_path).notes == (f"left out, since no format is known for the name: {tmp_path / 'notes.md'}",)
     assert names("*/*.parquet") == ["a/1.parquet", "b/2.parquet"]
     assert names("_t*/*") == ["_tmp/9.parquet"]
     assert names("**/*.parquet", "a") == names("**/*.parquet")

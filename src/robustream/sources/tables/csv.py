@@ -78,6 +78,8 @@ def look_at_csv(path: str, size: int, compression: str | None, wanted: Wanted) -
     with _open(path, packing) as file:
         head = describe_head(*first_lines(file, HEAD_BYTES), wanted)
     rows = head.rows
+    if not rows and head.complete:
+        raise UnusableError("it has one line, which should name the columns, and no rows")
     if not head.complete:
         unpacked = size * (_USUAL_COMPRESSION if packing.compression else 1) - head.begin
         rows = max(1, round(unpacked / head.bytes_per_row))

@@ -51,6 +51,17 @@ _OTHERWISE = "cp1252"
 _SEPARATORS = (",", ";", "\t", "|")
 _QUOTE, _LINE_BREAK = 34, 10
 
+# What files begin with that are saved under the name of a CSV file and are none; the first that is found counts.
+_NO_TABLE: tuple[tuple[bytes, str], ...] = (
+    (rb"<(!doctype\s+html|html|head|body)\b", "this is a web page, not a table; was it saved in place of a download?"),
+    (rb"<(\?xml|!--)", "this is XML, not a CSV file"),
+    (rb"%PDF-", "this is a PDF document, not a CSV file"),
+    (rb"PK\x03\x04|\xd0\xcf\x11\xe0", "this is a zip archive or a workbook of Excel, not a CSV file"),
+    (rb"PAR1", "this is a Parquet file; let its name end in .parquet"),
+    (rb"ARROW1", "this is an Arrow file; let its name end in .arrow"),
+    (rb"\x1f\x8b|\x28\xb5\x2f\xfd|BZh", "this is compressed; let its name end in .csv.gz, .csv.zst or .csv.bz2"),
+)
+
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 _WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 _WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
@@ -128,6 +139,9 @@ def describe_head(data: bytes, complete: bool, wanted: Wanted) -> Head:
     data = data if complete else data[: data.rfind(b"\n") + 1]
     if not data.strip():
         raise UnusableError("the file is empty")
+    for pattern, words in _NO_TABLE:
+        if re.match(rb"\s*(?:" + pattern + rb")", data[:1024].removeprefix(_BYTE_ORDER_MARK), re.IGNORECASE):
+            raise UnusableError(words)
     if b"\0" in data:
         raise UnusableError("this is not text in UTF-8: it has bytes of zeros (UTF-16, or not a CSV file)")
     if b"\r" in data and b"\n" not in data:

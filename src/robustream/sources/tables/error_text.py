@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from robustream.batch import describe_failure
 
-__all__ = ["UnusableError", "explain", "some_names"]
+__all__ = ["UnusableError", "explain", "some_files", "some_names"]
 
 
 class UnusableError(Exception):
@@ -66,11 +67,16 @@ def explain(error: BaseException, kind: str = "table") -> str:
     return f"the {kind} file is damaged: {words}" if isinstance(error, pa.ArrowException) else words
 
 
-def some_names(names: list[str] | tuple[str, ...], most: int = 5) -> str:
+def some_names(names: Sequence[str], most: int = 5) -> str:
     """List names for a message, no more than a few of them.
 
     >>> some_names(["a", "b"]), some_names(list("abcdefgh"), most=2)
     ("'a', 'b'", "'a', 'b' and 6 more")
     """
-    shown = ", ".join(repr(name if len(name) <= 60 else name[:57] + "...") for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return some_files([repr(name if len(name) <= 60 else name[:57] + "...") for name in names], most)
+
+
+def some_files(paths: Sequence[str], most: int = 5) -> str:
+    """List files for a message, no more than a few of them, but these in full."""
+    shown = ", ".join(paths[:most])
+    return shown if len(paths) <= most else f"{shown} and {len(paths) - most} more"

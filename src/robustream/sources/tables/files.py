@@ -23,7 +23,7 @@ from robustream.sources.checking import check_choice, check_count
 from robustream.sources.tables.arrow import look_at_arrow
 from robustream.sources.tables.csv import look_at_csv
 from robustream.sources.tables.csv_dialect import Wanted
-from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.error_text import UnusableError, explain, some_files
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.npy import look_at_numpy
 from robustream.sources.tables.parquet import look_at_parquet
@@ -57,7 +57,8 @@ class Tables(Selected):
 
     The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
     them, or that cannot be read, counts as the batches that its size suggests, each with the reason why it failed.
-    Columns are matched by name; further columns and another order do not matter.
+    Columns are matched by name; further columns and another order do not matter. What else a person should know of the
+    files is in `notes`: those of another format in a folder, and tables without rows.
 
     Parameters
     ----------
@@ -104,7 +105,8 @@ class Tables(Selected):
         text_target: bool = False,
     ) -> None:
         check_choice("missing", missing, MISSING)
-        self.paths = tuple(find_files(paths))
+        others: list[str] = []
+        self.paths = tuple(find_files(paths, others))
         self.join_small_files = join_small_files
         wanted = Wanted(header, separator, decimal)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -124,6 +126,7 @@ class Tables(Selected):
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, _Unusable) for file in self._files):
             raise InvalidInputError(_nothing_readable(self._files))
+        self.notes = tuple(self._notes(others))
 
     @property
     def rows(self) -> int:
@@ -149,6 +152,12 @@ class Tables(Selected):
             return look
         reason = why_unfit(look.columns, self._selection)
         return look if reason is None else _Unusable(look.path, look.size, reason, look.rows)
+
+    def _notes(self, others: Sequence[str]) -> Iterator[str]:
+        if others:
+            yield f"left out, since no format is known for the name: {some_files(others)}"
+        if empty := [file.path for file in self._files if isinstance(file, TableFile) and not file.rows]:
+            yield f"without any row: {some_files(empty)}"
 
     def _pieces(self, file: TableFile | _Unusable, rows_per_batch: int, bytes_per_row: float) -> Pieces:
         if isinstance(file, TableFile):

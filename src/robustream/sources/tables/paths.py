@@ -39,25 +39,26 @@ def extension_of(path: str) -> str | None:
     return max((ending for ending in EXTENSIONS if name.endswith(ending)), key=len, default=None)
 
 
-def find_files(paths: Paths) -> list[str]:
+def find_files(paths: Paths, others: list[str] | None = None) -> list[str]:
     """List the files that paths, folders and patterns stand for, each one sorted, none twice.
 
     Files and folders whose names begin with a dot or an underscore are left out of folders and patterns, and so is what
-    no format is known for; a file that is named itself is taken whatever its name. A folder is searched with the
-    folders in it.
+    no format is known for, which is added to `others`; a file that is named itself is taken whatever its name. A folder
+    is searched with the folders in it.
     """
+    others = [] if others is None else others
     named = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not named:
         raise InvalidInputError("paths must name a file, a folder or a pattern, got an empty list.")
     found: dict[str, None] = {}
     for path in named:
-        found |= dict.fromkeys(_expand(os.fspath(path)))
+        found |= dict.fromkeys(_expand(os.fspath(path), others))
     return list(found)
 
 
-def _expand(path: str) -> list[str]:
+def _expand(path: str, others: list[str]) -> list[str]:
     if os.path.isdir(path):
-        files = _in_folder(path)
+        files = _in_folder(path, others)
         if not files:
             endings = " ".join(ending for ending in EXTENSIONS if ending.count(".") == 1)
             raise InvalidInputError(f"The folder {path!r} holds no file of a known format ({endings}).")
@@ -67,17 +68,18 @@ def _expand(path: str) -> list[str]:
     if not glob.has_magic(path):
         raise InvalidInputError(f"There is no file or folder {path!r}.")
     matches = [match for match in sorted(glob.glob(path, recursive=True)) if not _matched_by_accident(match, path)]
-    files = [file for match in matches for file in (_in_folder(match) if os.path.isdir(match) else [match])]
+    files = [file for match in matches for file in (_in_folder(match, others) if os.path.isdir(match) else [match])]
     if not files:
         raise InvalidInputError(f"No file matches the pattern {path!r}.")
     return files
 
 
-def _in_folder(folder: str) -> list[str]:
-    files = []
+def _in_folder(folder: str, others: list[str]) -> list[str]:
+    files: list[str] = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _hidden(name))
-        files += [str(Path(where) / name) for name in names if not _hidden(name) and extension_of(name)]
+        for name in sorted(name for name in names if not _hidden(name)):
+            (files if extension_of(name) else others).append(str(Path(where) / name))
     return sorted(files)
 
 
