@@ -4,14 +4,14 @@ Piece k of n holds the lines that begin between the bytes size * k / n and size 
 is cut by rows. A compressed file, or one in UTF-16, is unpacked once to learn its size, and then read forward. If
 fields go over several lines, the file is read once to find where records begin.
 
-Lines in which something is wrong are read a second time, cell by cell: what holds no number is taken for missing, and
-counted. That takes several times as long, and is done only for those pieces of a file that need it.
+Lines in which something is wrong are read a second time, cell by cell: numbers as people write them are numbers, and
+what holds none is taken for missing, and counted. That takes several times as long, and is done only for those pieces
+of a file that need it.
 """
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,10 +34,12 @@ from robustream.sources.tables.csv_dialect import (
     as_utf_8,
     describe_head,
     first_lines,
+    first_text,
     line_breaks,
     row_ends,
 )
 from robustream.sources.tables.error_text import UnusableError, explain, some_names
+from robustream.sources.tables.numbers import FALSE_WORDS, TRUE_WORDS, read_numbers
 from robustream.sources.tables.pieces import CHANGED, Outcome, Pieces, TableFile
 from robustream.sources.tables.rows import rows_of_table
 from robustream.sources.tables.schema import Selection
@@ -50,7 +52,8 @@ _USUAL_COMPRESSION = 4
 _STEP = 1 << 20
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _MISSING = pa.array([*{value.strip() for value in LACKING}, ""])
-_NUMBER = r"(?i)^[+-]?(\d+{point}?\d*|{point}\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$"
+_TRUE = ["1", *(spell(word) for word in TRUE_WORDS for spell in (str, str.title, str.upper))]
+_FALSE = ["0", *(spell(word) for word in FALSE_WORDS for spell in (str, str.title, str.upper))]
 _SHOWN = 40
 
 
@@ -83,7 +86,14 @@ def look_at_csv(path: str, size: int, compression: str | None, wanted: Wanted) -
     if not head.complete:
         unpacked = size * (_USUAL_COMPRESSION if packing.compression else 1) - head.begin
         rows = max(1, round(unpacked / head.bytes_per_row))
-    return TableFile(path, size, head.columns, rows, partial(_cut, path, size, packing, head))
+    example = partial(_example, path, packing, head)
+    return TableFile(path, size, head.columns, rows, partial(_cut, path, size, packing, head), example)
+
+
+def _example(path: str, packing: Packing, head: Head, name: str) -> str | None:
+    with _open(path, packing) as file:
+        found = first_text(first_lines(file, HEAD_BYTES)[0], head, name)
+    return None if found is None else f"{found[0][:_SHOWN]!r} in line {found[1]} of {path}"
 
 
 def _cut(path: str, size: int, packing: Packing, head: Head, rows_per_batch: int) -> CsvPieces:
@@ -222,7 +232,7 @@ def _parse(lines: bytes, dialect: Dialect, selection: Selection) -> pa.Table:
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     # A block must hold a line. Two blocks for two cores; smaller ones gain nothing here.
     options = pa_csv.ReadOptions(column_names=list(dialect.names), block_size=max(1 << 20, len(lines) // 2))
-    return _read(lines, dialect, options, types, decimal_point=dialect.decimal)
+    return _read(lines, dialect, options, types, decimal_point=dialect.decimal, true_values=_TRUE, false_values=_FALSE)
 
 
 def _repair(lines: bytes, dialect: Dialect, selection: Selection) -> tuple[pa.Table, tuple[Illegible, ...]]:
@@ -281,17 +291,16 @@ def _describe_lines(misfits: dict[int, Any]) -> Illegible:
 def _numbers(column: pa.Array, name: str, dialect: Dialect) -> tuple[pa.Array, list[Illegible]]:
     cells = pc.utf8_trim_whitespace(column)
     cells = pc.if_else(pc.is_in(cells, value_set=_MISSING), None, cells)
+    different = cells.dictionary_encode()
+    values = different.dictionary.to_pylist()
+    numbers = read_numbers(values, dialect.decimal, known=dialect.decimal_known)
     if name in dialect.true_false:
-        words = pc.utf8_lower(cells)
-        cells = pc.if_else(pc.equal(words, "true"), "1", pc.if_else(pc.equal(words, "false"), "0", cells))
-    fits = pc.match_substring_regex(cells, _NUMBER.replace("{point}", re.escape(dialect.decimal)))
-    numbers = pc.if_else(fits, cells, None)
-    if dialect.decimal != ".":
-        numbers = pc.replace_substring(numbers, dialect.decimal, ".")
-    numbers = numbers.cast(pa.float64())
-    count = numbers.null_count - cells.null_count
+        words = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
+        numbers = [words.get(cell.lower(), number) for cell, number in zip(values, numbers, strict=True)]
+    found = pa.array(numbers, pa.float64()).take(different.indices)
+    count = found.null_count - cells.null_count
     if not count:
-        return numbers, []
-    first = pc.index(fits, False).as_py()
+        return found, []
+    first = pc.index(pc.and_(found.is_null(), cells.is_valid()), True).as_py()
     reason = f"column {name!r} holds {cells[first].as_py()[:_SHOWN]!r} where a number is needed"
-    return numbers, [Illegible(name, count, first, reason)]
+    return found, [Illegible(name, count, first, reason)]

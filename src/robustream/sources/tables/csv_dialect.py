@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError
 from robustream.sources.tables.error_text import UnusableError
+from robustream.sources.tables.numbers import are_answers, read_numbers
 from robustream.sources.tables.schema import Columns, columns_of, numbered
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "as_utf_8",
     "describe_head",
     "first_lines",
+    "first_text",
     "line_breaks",
     "row_ends",
 ]
@@ -63,11 +65,11 @@ _NO_TABLE: tuple[tuple[bytes, str], ...] = (
 )
 
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*")
-_WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
-_WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+_WITH_POINT = re.compile(r"\s*[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+_WITH_COMMA = re.compile(r"\s*[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 # A comma before three digits may as well part thousands.
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T].*)?|\d\d:\d\d(:\d\d.*)?")
+_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}( .*)?|\d\d:\d\d(:\d\d.*)?")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Dialect:
     names: tuple[str, ...]
     true_false: frozenset[str]  # columns that hold words for true and false
     decimal: str = "."
+    decimal_known: bool = True  # whether the file shows what is before the decimals
     breaks_in_quotes: bool = False  # whether quoted fields may go over several lines
 
 
@@ -159,10 +162,28 @@ def describe_head(data: bytes, complete: bool, wanted: Wanted) -> Head:
     begin, rows = (ends[0], len(ends) - 1) if wanted.header else (begin, len(ends))
     cells = _first_cells(data[begin:], separator, len(names))
     decimal = wanted.decimal or _guess_decimal(cells, separator)
-    columns = columns_of(names, _guess_kinds(cells, len(names), decimal), certain=False)
-    true_false = frozenset(name for name, kind in columns.kinds.items() if kind == "boolean")
-    dialect = Dialect(separator, names, true_false, decimal, quoted)
+    known = (
+        wanted.decimal is not None or separator == "," or any(_WITH_POINT.fullmatch(c) for row in cells for c in row)
+    )
+    columns = columns_of(names, _guess_kinds(cells, len(names), decimal, known), certain=False)
+    true_false = frozenset(name for name, kind in columns.kinds.items() if kind in ("boolean", "yes/no"))
+    dialect = Dialect(separator, names, true_false, decimal, known, quoted)
     return Head(dialect, columns, begin, max(begin, ends[-1]), rows, complete)
+
+
+def first_text(data: bytes, head: Head, name: str) -> tuple[str, int] | None:
+    """Return the first cell of a column that is neither a number nor missing, and its line, counted from 1."""
+    place, before = head.dialect.names.index(name), data[: head.begin].count(b"\n")
+    text = as_utf_8(data[head.begin : head.end]).decode("utf-8")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=head.dialect.separator)
+    try:
+        for row in reader:
+            cell = row[place].strip() if place < len(row) else ""
+            if cell not in LACKING and read_numbers([cell], head.dialect.decimal) == [None]:
+                return cell, before + reader.line_num
+    except csv.Error:
+        pass
+    return None
 
 
 def as_utf_8(lines: bytes) -> bytes:
@@ -281,18 +302,25 @@ def _first_cells(data: bytes, separator: str, columns: int) -> list[list[str]]:
     return rows
 
 
-def _guess_kinds(rows: Sequence[Sequence[str]], columns: int, decimal: str = ".") -> list[str]:
+def _guess_kinds(rows: Sequence[Sequence[str]], columns: int, decimal: str = ".", known: bool = True) -> list[str]:
     """Return the kind of each column; most of its cells decide, so that a stray word does not make numbers text.
 
-    >>> cells = [["1", "2.5", "x", "2024-01-01", "", "true"], ["oops", "3", "y", "2024-01-02", "", "false"]]
-    >>> _guess_kinds([*cells, ["4", "4", "z", "2024-01-03", "", "true"]], 6)
-    ['integer', 'float64', 'text', 'date', 'null', 'boolean']
+    >>> cells = [["1", "2.5", "x", "2024-01-01", "", "true", "5 mi"], ["oops", "3", "y", "", "", "false", "7 mi"]]
+    >>> _guess_kinds([*cells, ["4", "4", "z", "2024-01-03", "", "true", "9 mi"]], 7)
+    ['integer', 'float64', 'text', 'date', 'null', 'boolean', 'written']
     """
     counts: list[Counter[str]] = [Counter() for _ in range(columns)]
     for row in rows:
         for count, cell in zip(counts, row, strict=True):
             count[_kind_of_cell(cell, decimal)] += 1
-    return [_kind_of_column(count) for count in counts]
+    kinds = [_kind_of_column(count) for count in counts]
+    for place in [place for place, kind in enumerate(kinds) if kind == "text"]:
+        cells = [cell for cell in (row[place].strip() for row in rows) if cell not in LACKING]
+        if are_answers(cells):
+            kinds[place] = "yes/no"
+        elif 2 * sum(number is not None for number in read_numbers(cells, decimal, known=known)) > len(cells):
+            kinds[place] = "written"
+    return kinds
 
 
 def _kind_of_cell(cell: str, decimal: str) -> str:

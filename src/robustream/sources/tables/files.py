@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 
@@ -29,7 +30,7 @@ from robustream.sources.tables.npy import look_at_numpy
 from robustream.sources.tables.parquet import look_at_parquet
 from robustream.sources.tables.paths import EXTENSIONS, Paths, extension_of, find_files
 from robustream.sources.tables.pieces import CHANGED, JoinedPieces, Outcome, Pieces, TableFile, UnreadablePieces
-from robustream.sources.tables.schema import Selected, Selection, choose_columns, why_unfit
+from robustream.sources.tables.schema import NUMBERS_IN_TEXT, NUMERIC, Selected, Selection, choose_columns, why_unfit
 
 __all__ = ["FilePartition", "TableSource", "Tables"]
 
@@ -58,7 +59,7 @@ class Tables(Selected):
     The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
     them, or that cannot be read, counts as the batches that its size suggests, each with the reason why it failed.
     Columns are matched by name; further columns and another order do not matter. What else a person should know of the
-    files is in `notes`: those of another format in a folder, and tables without rows.
+    files is in `notes`: those of another format in a folder, tables without rows, columns of text that stands for numbers.
 
     Parameters
     ----------
@@ -122,6 +123,7 @@ class Tables(Selected):
             exclude=exclude,
             missing=missing,
             text_target=text_target,
+            show=partial(_example, readable),
         )
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, _Unusable) for file in self._files):
@@ -156,6 +158,10 @@ class Tables(Selected):
     def _notes(self, others: Sequence[str]) -> Iterator[str]:
         if others:
             yield f"left out, since no format is known for the name: {some_files(others)}"
+        for name in self._selection.names if self._selection.target_kind != "text" else self._selection.features:
+            written = [file for file in self._files if isinstance(file, TableFile) and _is_written(file, name)]
+            if written:
+                yield f"numbers out of text in column {name!r} of {some_files([file.path for file in written])}"
         if empty := [file.path for file in self._files if isinstance(file, TableFile) and not file.rows]:
             yield f"without any row: {some_files(empty)}"
 
@@ -171,6 +177,16 @@ class Tables(Selected):
     def _bytes_per_row(self) -> float:
         usable = [file for file in self._files if isinstance(file, TableFile)]
         return max(1.0, sum(file.size for file in usable) / max(1, sum(file.rows for file in usable)))
+
+
+def _is_written(file: TableFile, name: str) -> bool:
+    return file.columns.kinds.get(name) in NUMBERS_IN_TEXT
+
+
+def _example(files: Sequence[TableFile], name: str) -> str | None:
+    """Show a cell of a column that is no number in most files: the first that a file can show."""
+    shown = (file.example(name) for file in files if file.columns.kinds.get(name, "null") not in NUMERIC)
+    return next((cell for cell in shown if cell is not None), None)
 
 
 def _nothing_readable(looks: Sequence[TableFile | _Unusable]) -> str:

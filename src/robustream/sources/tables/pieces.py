@@ -81,6 +81,7 @@ class TableFile:
     columns : its columns with their kinds.
     rows : the number of rows, or a guess.
     pieces : cuts the file into pieces of about that many rows; none if it has no rows.
+    example : shows a cell of a column that is no number, and where it is, if the format can tell.
     """
 
     path: str
@@ -88,6 +89,7 @@ class TableFile:
     columns: Columns
     rows: int
     pieces: Callable[[int], Pieces]
+    example: Callable[[str], str | None] = lambda name: None
 
 
 @dataclass(frozen=True)

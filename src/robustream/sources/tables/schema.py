@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -22,6 +22,7 @@ from robustream.errors import InvalidInputError
 from robustream.sources.tables.error_text import some_names
 
 __all__ = [
+    "NUMBERS_IN_TEXT",
     "NUMERIC",
     "Columns",
     "Selected",
@@ -37,7 +38,10 @@ __all__ = [
     "why_unfit",
 ]
 
-NUMERIC = frozenset({"float32", "float64", "integer", "boolean", "decimal", "null"})
+NUMERIC = frozenset({"float32", "float64", "integer", "boolean", "decimal", "null", "written", "yes/no"})
+# Text that stands for numbers: 224 mi, 1,234, yes. Where text is wanted, it is text.
+NUMBERS_IN_TEXT = frozenset({"written", "yes/no"})
+
 
 _WORDS = {"text": "text", "date": "dates or times", "other": "nested or binary values"}
 # Columns without a name, and what pandas makes of its index: they number rows, or are empty.
@@ -199,8 +203,9 @@ def choose_columns(
     exclude: str | Sequence[str],
     missing: str,
     text_target: bool,
+    show: Callable[[str], str | None] = lambda name: None,
 ) -> Selection:
-    """Decide what is read from all tables; see `Tables` for the parameters."""
+    """Decide what is read from all tables; see `Tables` for the parameters. `show` shows a cell of a column."""
     targets = _names("target", target)
     left_out = _names("exclude", exclude)
     wanted = None if columns is None else _names("columns", columns)
@@ -220,13 +225,13 @@ def choose_columns(
             f"No column is left to learn from; most files have {some_names(list(known))}.", "columns", "exclude"
         )
     kinds = {name: _usual_kind(name, tables) for name in features + targets}
-    _refuse_text(features, kinds)
+    _refuse_text(features, kinds, show)
     return Selection(
         features,
         targets,
         isinstance(target, str),
         np.dtype(np.float32 if all(kinds[name] == "float32" for name in features) else np.float64),
-        _target_kind(targets, kinds, text_target),
+        _target_kind(targets, kinds, text_target, show),
         missing,
     )
 
@@ -294,10 +299,10 @@ def _most(kinds: Counter[str]) -> str:
     return max(kinds, key=lambda kind: kinds[kind])
 
 
-def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
+def _refuse_text(features: Sequence[str], kinds: dict[str, str], show: Callable[[str], str | None]) -> None:
     refused = [name for name in features if kinds[name] not in NUMERIC]
     if refused:
-        holds = " and ".join(dict.fromkeys(describe_kind(kinds[name]) for name in refused))
+        holds = " and ".join(dict.fromkeys(describe_kind(kinds[name]) for name in refused)) + _shown(refused[0], show)
         verb = "holds" if len(refused) == 1 else "hold"
         raise InvalidInputError(
             f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
@@ -307,15 +312,23 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str]) -> None:
         )
 
 
-def _target_kind(targets: Sequence[str], kinds: dict[str, str], text_target: bool) -> str:
+def _shown(name: str, show: Callable[[str], str | None]) -> str:
+    cell = show(name)
+    return "" if cell is None else f" ({cell})"
+
+
+def _target_kind(
+    targets: Sequence[str], kinds: dict[str, str], text_target: bool, show: Callable[[str], str | None]
+) -> str:
     if text_target and targets:
-        different = {kinds[name] for name in targets}
+        different = {"text" if kinds[name] in NUMBERS_IN_TEXT else kinds[name] for name in targets}
         if different <= {"integer"} or different <= {"boolean"} or different <= {"text"}:
             return different.pop()
         return "text" if "text" in different else "float64"
     if refused := [name for name in targets if kinds[name] not in NUMERIC]:
         raise InvalidInputError(
-            f"target must be a column of numbers; {some_names(refused)} holds {describe_kind(kinds[refused[0]])}.",
+            f"target must be a column of numbers; {some_names(refused)} holds {describe_kind(kinds[refused[0]])}"
+            f"{_shown(refused[0], show)}.",
             "target",
         )
     return "number"
