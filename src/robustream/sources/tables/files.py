@@ -59,7 +59,7 @@ class Tables(Selected):
     The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
     them, or that cannot be read, counts as the batches that its size suggests, each with the reason why it failed.
     Columns are matched by name; further columns and another order do not matter. What else a person should know of the
-    files is in `notes`: those of another format in a folder, tables without rows, columns of text that stands for numbers.
+    files is in `notes`: those of another format in a folder, empty tables, columns of text that stands for numbers.
 
     Parameters
     ----------
