@@ -107,15 +107,37 @@ def stream(rows: int | None, columns: int, quick: bool, out: Path | None, keep: 
     "--first-seed", type=click.IntRange(min=0), metavar="N", default=1000, show_default=True, help="The first of them."
 )
 @click.option("--cases", metavar="PATTERN", default="", help="Only such cases: 'p=200', cells.")
-@click.option("--peers/--no-peers", default=True, show_default=True, help="Fit the other libraries too.")
+@click.option("--peers/--no-peers", default=True, help="Fit the other libraries too.")
 @click.option("--out", type=OUTPUT_FOLDER, metavar="FOLDER", help="Write JSON, CSV and a picture here.")
+@click.option(
+    "--set",
+    "cases_of",
+    type=click.Choice(["gauntlet", "development", "judgement"]),
+    metavar="NAME",
+    default="gauntlet",
+    help="gauntlet, or kinds: development, judgement.",
+)
+@click.option("--sweep", is_flag=True, help="Kinds by share of bad rows and rows.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help="Processes for kinds.")
 def accuracy(
-    quick: bool, problem: str, seeds: int | None, first_seed: int, cases: str, peers: bool, out: Path | None
+    quick: bool,
+    problem: str,
+    seeds: int | None,
+    first_seed: int,
+    cases: str,
+    peers: bool,
+    out: Path | None,
+    cases_of: str,
+    sweep: bool,
+    jobs: int,
 ) -> None:
     """Fit dirty data of many kinds, ours and the peers, beside an oracle that saw the clean rows alone.
 
     All cases with all peers take about an hour; quick ones two minutes.
     """
+    if cases_of != "gauntlet" or sweep:
+        _run_kinds(cases_of, problem, cases, range(first_seed, first_seed + (seeds or 2)), out, sweep, jobs)
+        return
     from rich.console import Console
 
     from robustream.bench.accuracy.cases import choose_cases
@@ -178,6 +200,46 @@ def _run_gauntlet(cases: Sequence[Case], methods: Sequence[Method], seeds: Seque
             done += case.cost
 
         return run_cases(cases, methods, seeds, before, lambda case: progress.advance(task, case.cost))
+
+
+def _run_kinds(
+    name: str, problem: str, pattern: str, seeds: Sequence[int], out: Path | None, sweep: bool, jobs: int
+) -> None:
+    """Run the kinds of a set, or sweep them, print them and write what came of it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from robustream.bench.accuracy import kinds
+    from robustream.bench.accuracy.picture import MissingMatplotlibError, draw_sweep
+    from robustream.bench.measurement import describe_environment
+
+    name = "development" if name == "gauntlet" else name
+    tasks = kinds.choose_kinds(kinds.find_folder(), kinds.SETS[name], problem, pattern)
+    tasks = kinds.sweep_tasks(tasks) if sweep else tasks
+    if not tasks:
+        raise click.UsageError(f"no {name} kind is like --cases {pattern!r}.")
+    _make_folder(out)
+    console, errors = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
+    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    results = []
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        task = progress.add_task("", total=len(tasks))
+        for result in kinds.run_kinds(tasks, seeds, jobs):
+            results.append(result)
+            progress.update(task, advance=1, description=result.task.name)
+    for line in (*kinds.format_results(results), "", *kinds.format_summary(results)):
+        console.print(line, markup=False)
+    if out is not None:
+        what = f"{'sweep' if sweep else 'kinds'}-{name}"
+        facts = {"set": name, "seeds": list(seeds), "environment": describe_environment(1)}
+        written = [kinds.write_kinds(out / f"{what}.json", results, facts)]
+        if sweep:
+            try:
+                draw_sweep(results).savefig(out / f"{what}.png", dpi=110)
+                written.append(out / f"{what}.png")
+            except MissingMatplotlibError as error:
+                console.print(f"No picture: {error}.", style="yellow", markup=False)
+        console.print(f"Written: {', '.join(str(path) for path in written)}.", markup=False)
 
 
 def _write_gauntlet(out: Path, results: Sequence[CaseResult], facts: dict[str, Any], console: Console) -> None:

@@ -5,10 +5,14 @@ A class that is exported but that nobody told here how to make an example of is 
 
 from __future__ import annotations
 
+import atexit
 import inspect
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -23,9 +27,8 @@ from robustream.engines import Engine
 from robustream.learners import RECIPES, Learner, LinearProblem, PrincipalProblem
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
-from robustream.sources import ArraySource, IterableSource, SimulatedPCA, SimulatedRegression, Source
+from robustream.sources import ArraySource, IterableSource, SimulatedPCA, SimulatedRegression, Source, Tables
 from robustream.spaces import Array, Space
-from robustream.testing.files import file_examples
 from robustream.testing.learners import MakeBatch
 
 __all__ = ["discover_aggregators", "discover_engines", "discover_learners", "discover_sources", "discover_spaces"]
@@ -121,7 +124,7 @@ def discover_sources() -> Iterator[tuple[str, Source]]:
         ],
         "SimulatedPCA": [rows],
         "SimulatedRegression": [pairs],
-        "TableSource": file_examples(),
+        "TableSource": _file_examples(),
     }
     wrappers: tuple[Callable[..., Source], ...] = (
         sources.CorruptedBatches,
@@ -171,3 +174,32 @@ def _one_target(rows: int, rng: np.random.Generator) -> Batch:
 def _three_classes(rows: int, rng: np.random.Generator) -> Batch:
     batch = _rows_alone(rows, rng)
     return batch._replace(y=np.digitize(batch.X[:, 0] + rng.normal(size=rows), [0.0, 4.0]))
+
+
+def _file_examples() -> list[Source]:
+    """Return a source for each format, one for a folder of several, and one that joins small files."""
+    folder = _folder()
+    examples: list[Source] = [Tables(path, target="f2").in_batches(9) for path in sorted(folder.iterdir())]
+    examples.append(Tables(folder, target=["f1", "f2"], missing="error").in_batches(20))
+    examples.append(Tables(folder, join_small_files=True).in_batches(120))
+    return examples
+
+
+@cache
+def _folder() -> Path:
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+    import pyarrow.feather as pa_feather
+    import pyarrow.parquet as pa_parquet
+
+    folder = Path(tempfile.mkdtemp(prefix="robustream-examples-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    numbers = np.random.default_rng(0).normal(size=(50, 3))
+    table = pa.table({f"f{place}": numbers[:, place] for place in range(3)})
+    pa_parquet.write_table(table, folder / "a.parquet", row_group_size=13)
+    pa_feather.write_feather(table, folder / "b.feather", chunksize=13)
+    pa_csv.write_csv(table, folder / "c.csv")
+    with pa.output_stream(folder / "d.csv.gz", compression="gzip") as file:
+        pa_csv.write_csv(table, file)
+    np.save(folder / "e.npy", numbers)
+    return folder
