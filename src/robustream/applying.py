@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustream.batch import Batch, Illegible
@@ -30,6 +31,12 @@ What = Literal["score", "predict", "transform"]
 Columns = dict[str, NDArray[Any]]
 
 _METHODS: dict[What, str] = {"score": "outlier_scores", "predict": "predict", "transform": "transform"}
+
+_ANSWERS: dict[What, tuple[str, ...]] = {
+    "score": ("score", "cutoff", "outlier"),
+    "predict": ("prediction",),
+    "transform": (),
+}
 
 _ROWS_AT_ONCE = 65_536
 _BYTES_AT_ONCE = 64_000_000
@@ -62,14 +69,22 @@ def apply_to_files(
     out: str | os.PathLike[str],
     *,
     target: Sequence[str] | None = None,
+    keep: Sequence[str] = (),
     header: bool = True,
     separator: str | None = None,
     decimal: str | None = None,
     progress: bool = False,
 ) -> Applied:
-    """Write what a model says of each row of files to one file, whose name says in which format."""
+    """Write what a model says of each row of files to one file, whose name says in which format.
+
+    The columns are the file and the row in it, those that `keep` names as they are in the files, and the answer: the
+    score with the cut-off above which a row is an outlier, the prediction, or the coordinates. For the path "-" they go
+    to standard output as CSV.
+    """
     model, extra = load_with_extra(model_path)
     work = _work(what, model, _known_targets(extra))
+    if taken := [name for name in keep if name in ("file", "row", *_ANSWERS[what])]:
+        raise InvalidInputError(f"keep must not name {taken[0]!r}: the output has a column of this name", "keep")
     names = getattr(model, "feature_names_in_", None)
     try:
         table = open_tables(
@@ -77,12 +92,13 @@ def apply_to_files(
             target=_targets(model, extra, target) if what == "score" else None,
             columns=None if names is None else [str(name) for name in names],
             missing="keep",
+            keep=keep,
             header=header,
             separator=separator,
             decimal=decimal,
         )
     except UnknownColumnsError as error:
-        raise InvalidInputError(_say_unknown(error)) from error
+        raise InvalidInputError(_say_unknown(error), *error.arguments) from error
     if len(table.feature_names) != model.n_features_in_:
         raise InvalidInputError(
             f"the model has {model.n_features_in_} columns without names, and the files have "
@@ -105,15 +121,17 @@ def apply_to_files(
             illegible += [_say_illegible(cells, file, first) for cells in sorted(batch.illegible, key=_row_of)]
             if reason := _why_mostly_illegible(batch):
                 failed.append((batch.label, reason))
-            write({"file": np.full(batch.rows, file, dtype=object), "row": first + np.arange(batch.rows), **columns})
+            write(_table(file, first, batch, columns, complete))
             rows, empty = rows + batch.rows, empty + batch.rows - int(complete.sum())
-            outliers += int((columns["outlier"] == True).sum()) if what == "score" else 0  # noqa: E712 (None too)
+            outliers += int(columns["outlier"].sum()) if what == "score" else 0
     return Applied(rows, empty, outliers if what == "score" else None, failed, illegible)
 
 
 def _say_unknown(error: UnknownColumnsError) -> str:
     if error.argument == "target":
         return f"a regression scores rows by their target, and {error.lacking}"
+    if error.argument == "keep":
+        return str(error)
     return f"the model was fitted to other columns: {error.lacking}"
 
 
@@ -152,7 +170,7 @@ def _scores(model: Any) -> Callable[[Any, Any], Columns]:
     def scores(X: Any, y: Any) -> Columns:
         values = model.outlier_scores(X) if y is None else model.outlier_scores(X, y)
         cutoff = model.cutoff_ if y is not None else 1.0
-        return {"score": values, "outlier": values > cutoff}
+        return {"score": values, "cutoff": np.full(len(values), cutoff), "outlier": values > cutoff}
 
     return scores
 
@@ -160,7 +178,7 @@ def _scores(model: Any) -> Callable[[Any, Any], Columns]:
 def _answers(
     model: Any, work: Callable[[Any, Any], Columns], batch: Batch, names: NDArray[Any] | None
 ) -> tuple[Columns, NDArray[np.bool_]]:
-    """Work on the complete rows, and leave empty cells for the others."""
+    """Return the answers for the complete rows, and which rows are complete."""
     complete = np.isfinite(batch.X).all(axis=1)
     if batch.y is not None:
         complete &= np.isfinite(batch.y).reshape(batch.rows, -1).all(axis=1)
@@ -170,21 +188,23 @@ def _answers(
         # One made-up row tells which columns there are; its values are thrown away.
         made_up = np.zeros((1, batch.X.shape[1]), batch.X.dtype)
         found = work(frame_of_rows(made_up, names), None if batch.y is None else np.zeros_like(batch.y[:1]))
-        found = {name: values[:0] for name, values in found.items()}
-    else:
-        found = work(frame_of_rows(X, names), y)
-    if complete.all():
-        return found, complete
-    return {name: _spread(values, complete) for name, values in found.items()}, complete
+        return {name: values[:0] for name, values in found.items()}, complete
+    return work(frame_of_rows(X, names), y), complete
 
 
-def _spread(values: NDArray[Any], complete: NDArray[np.bool_]) -> NDArray[Any]:
-    if values.dtype.kind == "f":
-        spread = np.full(len(complete), np.nan, dtype=values.dtype)
-    else:
-        spread = np.full(len(complete), None, dtype=object)
-    spread[complete] = values
-    return spread
+def _table(file: str, first: int, batch: Batch, answers: Columns, complete: NDArray[np.bool_]) -> pa.Table:
+    """Return the rows of the output, with empty cells where a row is not complete."""
+    # A place in the answers for each row, null where there is none.
+    places = pa.array(np.cumsum(complete) - 1, mask=~complete)
+    along = {} if batch.columns is None else {name: batch.columns.column(name) for name in batch.columns.column_names}
+    return pa.table(
+        {
+            "file": pa.array(np.full(batch.rows, file, dtype=object)),
+            "row": pa.array(first + np.arange(batch.rows)),
+            **along,
+            **{name: pa.array(values, from_pandas=True).take(places) for name, values in answers.items()},
+        }
+    )
 
 
 def _named(what: str, values: NDArray[Any], names: Sequence[str]) -> Columns:
@@ -208,7 +228,7 @@ def _targets(model: Any, extra: Any, given: Sequence[str] | None) -> list[str] |
         return None
     names = list(given or _known_targets(extra))
     if not names:
-        raise InvalidInputError("the model does not know the name of its target; say it with --target")
+        raise InvalidInputError("target must be named, since the model does not know the name of its target", "target")
     return names
 
 

@@ -39,6 +39,7 @@ class Batch(NamedTuple):
     stats: Mapping[str, float] = {}  # what a source noticed on the way, such as rows dropped for missing cells
     kept: NDArray[np.bool_] | None = None  # which of the rows that came are in X, where some were dropped
     illegible: tuple[Illegible, ...] = ()  # cells and lines that were taken for missing
+    columns: Any = None  # an Arrow table of columns that come along with the rows, if any were asked for
 
     @property
     def rows(self) -> int:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from datetime import date, timedelta
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import robustream as rs
 from robustream.cli import main
 from robustream.cli.errors import ExitCode
 
@@ -118,3 +126,107 @@ def test_files_of_other_columns(made, tmp_path):
         "score", folder / "m.safetensors", tmp_path / "other.csv", "-o", tmp_path / "p.csv", code=ExitCode.BAD_INPUT
     )
     assert "a regression scores rows by their target, and no file has a column 'price', 'age'" in said
+
+
+@pytest.fixture(scope="module")
+def named(made, tmp_path_factory):
+    """The same rows with names and dates, as Parquet, Arrow and CSV files."""
+    folder, rows = made[0], made[1][:200]
+    place = tmp_path_factory.mktemp("named")
+    days = [date(2024, 1, 1) + timedelta(days=number) for number in range(200)]
+    names = [f"row {number}" if number else "NA" for number in range(200)]
+    table = pa.table({"id": names, "day": days, **dict(zip(NAMES, rows.T, strict=True))})
+    pq.write_table(table, place / "new.parquet")
+    feather.write_feather(table, place / "new.feather")
+    pa_csv.write_csv(table, place / "new.csv")
+    return folder / "m.safetensors", place, table
+
+
+@pytest.mark.parametrize("name", ["new.parquet", "new.feather", "new.csv"])
+@pytest.mark.parametrize("command", ["score", "predict"])
+def test_named_columns_come_along(named, command, name, tmp_path):
+    model, folder, table = named
+    run(command, model, folder / name, "--keep", "day,id", "-o", tmp_path / "out.parquet")
+    got = pq.read_table(tmp_path / "out.parquet")
+    assert got.column_names[:4] == ["file", "row", "day", "id"]
+    assert got["id"].to_pylist() == table["id"].to_pylist()
+    assert list(map(str, got["day"].to_pylist())) == list(map(str, table["day"].to_pylist()))
+    if name != "new.csv":
+        assert got.schema.field("day").type == pa.date32()
+
+
+def test_columns_of_the_model_can_come_along_too(named, tmp_path):
+    model, folder, table = named
+    np.save(tmp_path / "new.npy", np.column_stack([table[name] for name in NAMES]))
+    run("fit", "pca", tmp_path / "new.npy", "-k", "2", "-q", "-o", tmp_path / "pca.safetensors")
+    for source, name in (folder / "new.csv", "a"), (folder / "new.parquet", "price"):
+        run("score", model, source, "--keep", name, "-o", tmp_path / "out.parquet")
+        np.testing.assert_allclose(pq.read_table(tmp_path / "out.parquet")[name], table[name], atol=1e-12)
+    run("transform", tmp_path / "pca.safetensors", tmp_path / "new.npy", "--keep", "f1", "-o", tmp_path / "out.parquet")
+    np.testing.assert_array_equal(pq.read_table(tmp_path / "out.parquet")["f1"], table["b"])
+
+
+def test_rows_that_cannot_be_read_keep_their_names(named, tmp_path):
+    model, folder, _ = named
+    lines = (folder / "new.csv").read_text().splitlines()
+    lines[3] = lines[3].replace(lines[3].split(",")[2], "oops")
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    run("score", model, tmp_path / "new.csv", "--keep", "id", "-o", tmp_path / "out.parquet")
+    got = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert got[2]["id"] == "row 2"
+    assert got[2]["score"] is got[2]["cutoff"] is got[2]["outlier"] is None
+    assert got[0]["id"] == "NA"
+
+
+def test_columns_that_cannot_be_kept(named, tmp_path):
+    model, folder, table = named
+    said = run("score", model, folder / "new.csv", "--keep", "idd", "-o", tmp_path / "s.csv", code=ExitCode.BAD_INPUT)
+    assert "no file has a column 'idd'. Did you mean 'id'?" in said
+    assert "Option: --keep" in said
+    pq.write_table(table.rename_columns(["score", *table.column_names[1:]]), tmp_path / "new.parquet")
+    said = run(
+        "score", model, tmp_path / "new.parquet", "--keep", "score", "-o", tmp_path / "s.csv", code=ExitCode.BAD_INPUT
+    )
+    assert "keep must not name 'score'" in said
+    numbers = table.set_column(0, "id", pa.array(range(200)))
+    pq.write_table(numbers, tmp_path / "0.parquet")
+    pq.write_table(table, tmp_path / "1.parquet")
+    said = run(
+        "score", model, tmp_path / "?.parquet", "--keep", "id", "-o", tmp_path / "s.csv", code=ExitCode.BAD_INPUT
+    )
+    assert "'id' holds another type in some file" in said
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_scores_go_to_standard_output_with_their_cutoff(named, tmp_path):
+    model, folder, _ = named
+    ended = CliRunner().invoke(main, ["score", str(model), str(folder / "new.parquet"), "--keep", "id", "-o", "-"])
+    assert ended.exit_code == 0, ended.output
+    table = pa_csv.read_csv(pa.BufferReader(ended.stdout_bytes)).to_pandas()
+    assert table.columns.tolist() == ["file", "row", "id", "score", "cutoff", "outlier"]
+    assert len(table) == 200
+    cutoff = rs.load(model).cutoff_
+    np.testing.assert_allclose(table["cutoff"], cutoff)
+    assert ((table["score"] > cutoff) == table["outlier"]).all()
+    assert "200 rows" in ended.stderr
+    assert "Written" not in ended.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error_worth_a_message(named):
+    model, folder, _ = named
+    command = f'"{sys.executable}" -m robustream score {model} {folder / "new.csv"} -q -o - | head -1'
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert ended.stdout == '"file","row","score","cutoff","outlier"\n'
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_first_part_without_any_number_does_not_decide_the_types(made, tmp_path):
+    folder, rows = made
+    (tmp_path / "0.csv").write_text(",".join(NAMES) + "\n" + "x,y,z,w\n" * 30)
+    write(tmp_path / "1.csv", rows[:50])
+    for ending in ("parquet", "csv", "arrow"):
+        out = tmp_path / f"out.{ending}"
+        run("score", folder / "m.safetensors", tmp_path / "?.csv", "-o", out, code=ExitCode.INCOMPLETE)
+    got = pq.read_table(tmp_path / "out.parquet")
+    assert got.schema.field("outlier").type == pa.bool_()
+    assert got["outlier"].null_count == 30

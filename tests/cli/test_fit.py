@@ -102,7 +102,11 @@ def test_scores_predictions_and_facts(job):
     expected = rs.load(folder / "model.safetensors").predict(table[[f"x{k}" for k in range(6)]])
     predicted = np.loadtxt(folder / "predicted.csv", delimiter=",", skiprows=1, usecols=2)
     np.testing.assert_allclose(predicted, expected, rtol=1e-12)
-    facts = json.loads(run("inspect", "model.safetensors", "--json", folder=folder).stdout)
+    facts = json.loads(
+        run("inspect", "model.safetensors", "--json", folder=folder).stdout,
+        parse_constant=lambda name: pytest.fail(name),
+    )
+    assert any(record["distance"] is None for record in facts["distrusted"])
     assert facts["targets"] == ["price"]
     assert {record["verdict"] for record in facts["distrusted"]} == {"rejected", "failed"}
     assert "OutlierRobustRegressor" in run("inspect", "model.safetensors", folder=folder).stdout

@@ -23,11 +23,12 @@ from robustream.cli.options import (
 __all__ = ["predict", "score", "transform"]
 
 _MOST_NAMED = 20
+_STANDARD_OUTPUT = Path("-")
 _ENDINGS = (".parquet", ".csv", ".arrow", ".feather")
 
 
 def _check_ending(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
-    if value.suffix.lower() not in _ENDINGS:
+    if value != _STANDARD_OUTPUT and value.suffix.lower() not in _ENDINGS:
         raise click.BadParameter(f"{value.name} does not end in one of {', '.join(_ENDINGS)}.", ctx, param)
     return value
 
@@ -40,10 +41,11 @@ common_options = apply_options(
             "--out",
             "-o",
             required=True,
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
             callback=_check_ending,
-            help="Where to write: .parquet, .csv, .arrow or .feather.",
+            help="Where to write: .parquet, .csv, .arrow, .feather, or - for CSV.",
         ),
+        names_option("--keep", help="Columns to keep beside the answer: id,date."),
         *csv_options,
         quiet,
         help_all,
@@ -57,7 +59,8 @@ common_options = apply_options(
 def score(**options: Any) -> None:
     """Score each row of files by how far it is from the model, and flag outliers.
 
-    The output has a line for each row: file, row (from 0), score and outlier; empty where cells lack or hold no number.
+    The output has a line for each row: file, row (from 0), score, cutoff and outlier; empty where cells are missing or
+    hold no number. A row is an outlier if its score is above the cutoff.
     """
     _apply("score", **options)
 
@@ -83,11 +86,13 @@ def _apply(
     sources: tuple[str, ...],
     out: Path,
     quiet: bool,
+    keep: list[str] | None,
     **reading: Any,
 ) -> None:
-    if out.resolve() == model.resolve():
+    to_file = out != _STANDARD_OUTPUT
+    if to_file and out.resolve() == model.resolve():
         raise click.UsageError(f"--out must not be the model itself, {model}")
-    check_outputs(sources, [out])
+    check_outputs(sources, [out] if to_file else [])
 
     from rich.console import Console
 
@@ -95,9 +100,10 @@ def _apply(
 
     console = Console(stderr=True, highlight=False)
     progress = not quiet and console.is_terminal
-    outcome = apply_to_files(what, model, list(sources), out, progress=progress, **reading)
+    outcome = apply_to_files(what, model, list(sources), out, keep=keep or (), progress=progress, **reading)
     if not quiet:
-        console.print(f"{outcome.say()} Written to {out}.", soft_wrap=True, markup=False)
+        written = f" Written to {out}." if to_file else ""
+        console.print(f"{outcome.say()}{written}", soft_wrap=True, markup=False)
     if outcome.illegible:
         console.print("Cells or lines that could not be read:", style="bold red")
         for place in outcome.illegible[:_MOST_NAMED]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def inspect(model: Path, as_json: bool, all_batches: bool) -> None:
     description = describe(model)
     facts = {**description._asdict(), "distrusted": [record._asdict() for record in description.distrusted]}
     if as_json:
-        click.echo(json.dumps(facts, indent=2, default=str))
+        click.echo(json.dumps(_plain(facts), indent=2, allow_nan=False, default=str))
         return
     for table in _tables(facts, most=None if all_batches else _MOST_NAMED):
         Console(highlight=False).print(table)
@@ -54,6 +55,17 @@ def report(model: Path, out: Path | None) -> None:
     fitted, extra = load_with_extra(model)
     write_report(collect(fitted, extra if isinstance(extra, dict) else None), path)
     click.echo(f"Report written to {path}.")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: null for NaN and infinity, which JSON has no words for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
 
 
 def _tables(facts: dict[str, Any], most: int | None) -> Iterator[Table]:

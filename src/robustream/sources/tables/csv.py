@@ -227,12 +227,13 @@ def outcome_of_lines(lines: bytes, dialect: Dialect, selection: Selection) -> Ou
 def _parse(lines: bytes, dialect: Dialect, selection: Selection) -> pa.Table:
     """Return the selected columns of lines in which nothing is wrong."""
     types = {name: pa.bool_() if name in dialect.true_false else pa.float64() for name in selection.names}
-    types |= dict.fromkeys(selection.text_targets, pa.string())
+    types |= dict.fromkeys(selection.texts, pa.string())
     if not lines.strip():
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     # A block must hold a line. Two blocks for two cores; smaller ones gain nothing here.
     options = pa_csv.ReadOptions(column_names=list(dialect.names), block_size=max(1 << 20, len(lines) // 2))
-    return _read(lines, dialect, options, types, decimal_point=dialect.decimal, true_values=_TRUE, false_values=_FALSE)
+    nulls, words = bool(selection.text_targets), {"true_values": _TRUE, "false_values": _FALSE}
+    return _read(lines, dialect, options, types, nulls, decimal_point=dialect.decimal, **words)
 
 
 def _repair(lines: bytes, dialect: Dialect, selection: Selection) -> tuple[pa.Table, tuple[Illegible, ...]]:
@@ -252,7 +253,8 @@ def _repair(lines: bytes, dialect: Dialect, selection: Selection) -> tuple[pa.Ta
     options = pa_csv.ReadOptions(
         column_names=list(dialect.names), block_size=max(1 << 20, len(readable) + 1), use_threads=False
     )
-    text = _read(readable, dialect, options, dict.fromkeys(selection.names, pa.string()), set_aside)
+    types = dict.fromkeys(selection.names, pa.string())
+    text = _read(readable, dialect, options, types, bool(selection.text_targets), set_aside)
     good = iter(range(text.num_rows))
     lines_of_rows = range(text.num_rows + len(misfits))
     places = pa.array([None if line in misfits else next(good) for line in lines_of_rows], pa.int64())
@@ -260,14 +262,20 @@ def _repair(lines: bytes, dialect: Dialect, selection: Selection) -> tuple[pa.Ta
     columns: dict[str, pa.Array] = {}
     for name in selection.names:
         columns[name] = text.column(name).combine_chunks().take(places)
-        if name not in selection.text_targets:
+        if name not in selection.texts:
             columns[name], cells = _numbers(columns[name], name, dialect)
             illegible += cells
     return pa.table(columns), tuple(illegible)
 
 
 def _read(
-    lines: bytes, dialect: Dialect, options: pa_csv.ReadOptions, types: dict[str, Any], handler: Any = None, **more: Any
+    lines: bytes,
+    dialect: Dialect,
+    options: pa_csv.ReadOptions,
+    types: dict[str, Any],
+    nulls_in_text: bool,
+    handler: Any = None,
+    **more: Any,
 ) -> pa.Table:
     return pa_csv.read_csv(
         pa.BufferReader(lines),
@@ -276,7 +284,7 @@ def _read(
             delimiter=dialect.separator, newlines_in_values=dialect.breaks_in_quotes, invalid_row_handler=handler
         ),
         convert_options=pa_csv.ConvertOptions(
-            column_types=types, include_columns=list(types), strings_can_be_null=True, **more
+            column_types=types, include_columns=list(types), strings_can_be_null=nulls_in_text, **more
         ),
     )
 

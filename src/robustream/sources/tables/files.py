@@ -78,6 +78,7 @@ class Tables(Selected):
     separator : what is between the fields of a CSV file; by default , ; | or a tab as the file suggests.
     decimal : what is before the decimals in a CSV file, "." or ","; by default as the file suggests.
     text_target : whether the target holds classes: text is then allowed, and integers stay integers.
+    keep : columns that come along in `Batch.columns` as they are, such as the names of rows.
 
     Examples
     --------
@@ -104,6 +105,7 @@ class Tables(Selected):
         separator: str | None = None,
         decimal: str | None = None,
         text_target: bool = False,
+        keep: Sequence[str] = (),
     ) -> None:
         check_choice("missing", missing, MISSING)
         others: list[str] = []
@@ -124,6 +126,7 @@ class Tables(Selected):
             missing=missing,
             text_target=text_target,
             show=partial(_example, readable),
+            keep=keep,
         )
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, _Unusable) for file in self._files):
@@ -285,7 +288,7 @@ class TableSource(Selected, Source):
 
     def partitions(self) -> Sequence[Partition]:
         """Return parts of files that begin where reading can begin at no cost, none of them very small."""
-        row_bytes = self._selection.dtype.itemsize * len(self._selection.names)
+        row_bytes = self._selection.dtype.itemsize * len(self._selection.learned)
         least = max(1, _PARTITION_BYTES // max(1, row_bytes * self._rows_per_batch))
         partitions: list[Partition] = []
         for place, pieces in enumerate(self._pieces):

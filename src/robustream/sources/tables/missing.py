@@ -36,11 +36,11 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
     With `missing="skip-infinite"` such rows are left out and counted too, with "error" one missing cell is enough to
     fail, and with "keep" all stay as they are.
     """
-    X, y, illegible = rows
+    X, y, illegible, columns = rows
     if not len(X):
         return Batch.unreadable(index, label, "no row begins here: the rows of this file differ much in length")
     if selection.missing == "keep" or (_all_finite(X) and (y is None or _all_finite(y))):
-        return Batch(index, label, X, _classes(y, selection), illegible=illegible)
+        return Batch(index, label, X, _classes(y, selection), illegible=illegible, columns=columns)
     bad, stats = _count_bad(X, y, selection)
     _tell_apart(stats, illegible)
     dropped = int(bad.sum())
@@ -57,7 +57,8 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
         return Batch.unreadable(index, label, reason, stats)
     kept = ~bad
     y = None if y is None else _classes(y[kept], selection)
-    return Batch(index, label, X[kept], y, None, stats, kept, illegible)
+    columns = None if columns is None else columns.filter(kept)
+    return Batch(index, label, X[kept], y, None, stats, kept, illegible, columns)
 
 
 def _all_finite(values: NDArray[Any]) -> bool:

@@ -142,7 +142,9 @@ class JoinedPieces(Pieces):
         ]
         targets = [part.y for part in parts if part.y is not None]
         X = np.concatenate([part.X for part in parts])
-        yield Rows(X, np.concatenate(targets) if targets else None, tuple(illegible))
+        columns = [part.columns for part in parts if part.columns is not None]
+        y = np.concatenate(targets) if targets else None
+        yield Rows(X, y, tuple(illegible), pa.concat_tables(columns, promote_options="permissive") if columns else None)
 
     def fingerprint(self) -> str:
         return "\n".join(member.fingerprint() for member in self.members)

@@ -29,6 +29,7 @@ class Rows(NamedTuple):
     X: NDArray[Any]
     y: NDArray[Any] | None
     illegible: tuple[Illegible, ...] = ()
+    columns: pa.Table | None = None  # those that come along
 
 
 def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Rows:
@@ -46,16 +47,24 @@ def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Row
         read = _text if selection.target_kind == "text" else _numbers
         _fill(targets[rows], [read(batch.column(name), name) for name in selection.targets])
         first += batch.num_rows
-    return Rows(X, _shaped(targets, selection))
+    return Rows(X, _shaped(targets, selection), columns=_along(table, selection))
 
 
 def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selection) -> Rows:
     """Return X and y of the rows of an array whose columns `places` are the selected ones, in their order."""
-    features = len(selection.features)
+    features, learned = len(selection.features), len(selection.learned)
     with np.errstate(over="ignore"):
         X = _take(matrix, places[:features]).astype(selection.dtype, order="C", copy=True)
-        targets = _take(matrix, places[features:]).astype(_target_dtype(selection), order="C", copy=True)
-    return Rows(X, _shaped(targets, selection))
+        targets = _take(matrix, places[features:learned]).astype(_target_dtype(selection), order="C", copy=True)
+    place_of = dict(zip(selection.names, places, strict=True))
+    columns = {name: pa.array(matrix[:, place_of[name]]) for name in selection.keep}
+    return Rows(X, _shaped(targets, selection), columns=pa.table(columns) if columns else None)
+
+
+def _along(table: pa.Table | pa.RecordBatch, selection: Selection) -> pa.Table | None:
+    if not selection.keep:
+        return None
+    return pa.table({name: table.column(name) for name in selection.keep})
 
 
 def _take(matrix: NDArray[Any], places: Sequence[int]) -> NDArray[Any]:

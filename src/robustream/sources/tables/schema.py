@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -143,6 +143,7 @@ class Selection:
     dtype : type of X, and of a y of numbers.
     target_kind : "number", or what the targets hold where they are classes: "integer", "boolean", "text", "float64".
     missing : "skip", "skip-infinite", "error" or "keep"; see `Tables`.
+    keep : names of columns that come along as they are, whatever they hold.
     """
 
     features: tuple[str, ...]
@@ -151,16 +152,28 @@ class Selection:
     dtype: np.dtype[Any]
     target_kind: str
     missing: str
+    # Not in the text that a checkpoint keeps of a selection: what comes along does not change a fit.
+    keep: tuple[str, ...] = field(default=(), repr=False)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """All columns that are read."""
+    def learned(self) -> tuple[str, ...]:
+        """The columns that X and y are made of."""
         return self.features + self.targets
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are read, those of X and y first."""
+        return tuple(dict.fromkeys(self.learned + self.keep))
+
+    @property
     def text_targets(self) -> frozenset[str]:
-        """The columns that are read as text."""
+        """The targets that hold text."""
         return frozenset(self.targets if self.target_kind == "text" else ())
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that are read as text where a format has no types."""
+        return self.text_targets | (frozenset(self.keep) - frozenset(self.learned))
 
 
 class Selected:
@@ -204,16 +217,18 @@ def choose_columns(
     missing: str,
     text_target: bool,
     show: Callable[[str], str | None] = lambda name: None,
+    keep: Sequence[str] = (),
 ) -> Selection:
     """Decide what is read from all tables; see `Tables` for the parameters. `show` shows a cell of a column."""
     targets = _names("target", target)
     left_out = _names("exclude", exclude)
     wanted = None if columns is None else _names("columns", columns)
+    beside = _names("keep", keep)
     known = Counter(name for table in tables for name in table.kinds)
-    for argument, names in ("target", targets), ("exclude", left_out), ("columns", wanted or ()):
+    for argument, names in ("target", targets), ("exclude", left_out), ("columns", wanted or ()), ("keep", beside):
         if absent := [name for name in names if name not in known]:
             raise UnknownColumnsError(argument, absent, list(known))
-        if both := [name for name in names if argument != "target" and name in targets]:
+        if both := [name for name in names if argument in ("exclude", "columns") and name in targets]:
             raise InvalidInputError(f"{argument} must not name the target, got {some_names(both)} in both.", argument)
     if wanted is None:
         common = [name for name in _common(tables, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
@@ -233,6 +248,7 @@ def choose_columns(
         np.dtype(np.float32 if all(kinds[name] == "float32" for name in features) else np.float64),
         _target_kind(targets, kinds, text_target, show),
         missing,
+        beside,
     )
 
 
@@ -243,7 +259,7 @@ def why_unfit(table: Columns, selection: Selection) -> str | None:
     if doubled := [name for name in selection.names if name in table.doubled]:
         return f"it has more than one column named {some_names(doubled)}"
     if table.certain:
-        for name in selection.names:
+        for name in selection.learned:
             kind = table.kinds[name]
             if kind not in NUMERIC and not (kind == "text" and name in selection.text_targets):
                 return f"column {name!r} holds {describe_kind(kind)} where numbers are needed"

@@ -38,7 +38,7 @@ class PipedTable(Selected):
     Parameters
     ----------
     stream : what to read; by default standard input.
-    target, columns, exclude, missing, header, separator, decimal, text_target : as for `Tables`.
+    target, columns, exclude, missing, header, separator, decimal, text_target, keep : as for `Tables`.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class PipedTable(Selected):
         separator: str | None = None,
         decimal: str | None = None,
         text_target: bool = False,
+        keep: Sequence[str] = (),
     ) -> None:
         check_choice("missing", missing, MISSING)
         try:
@@ -66,7 +67,13 @@ class PipedTable(Selected):
         except (UnusableError, pa.ArrowException, OSError) as error:
             raise InvalidInputError(f"Nothing can be read from {_NAME}: {explain(error)}.") from error
         self._selection = choose_columns(
-            [known], target=target, columns=columns, exclude=exclude, missing=missing, text_target=text_target
+            [known],
+            target=target,
+            columns=columns,
+            exclude=exclude,
+            missing=missing,
+            text_target=text_target,
+            keep=keep,
         )
 
     @property

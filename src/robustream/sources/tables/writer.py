@@ -1,10 +1,11 @@
-"""Rows of results appended to a file whose name says in which format."""
+"""Rows of results appended to a file whose name says in which format, or to standard output as CSV."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,28 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError, StorageError
 
 __all__ = ["table_writer"]
 
-Columns = Mapping[str, NDArray[Any]]
+STANDARD_OUTPUT = "-"
 
 
 @contextmanager
-def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
-    """Return a function that appends rows to a file, which appears under its name when it is complete."""
+def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], None]]:
+    """Return a function that appends rows to a file, which appears under its name when it is complete.
+
+    The path "-" stands for standard output; rows then come as they are made.
+    """
+    if os.fspath(path) == STANDARD_OUTPUT:
+        appender = _Appender(_WRITERS[".csv"], sys.stdout.buffer)
+        try:
+            yield appender.write
+        finally:
+            appender.close()
+            sys.stdout.flush()
+        return
     final = Path(path)
     make = _WRITERS.get(final.suffix.lower())
     if make is None:
@@ -33,31 +44,54 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], N
     except OSError as error:
         raise StorageError(f"{final} cannot be written: {error.strerror}") from error
     os.close(handle)
-    writer: Any = None
-
-    def write(columns: Columns) -> None:
-        nonlocal writer
-        table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
-        if writer is None:
-            writer = make(name, table.schema)
-        writer.write_table(table.cast(writer.schema) if hasattr(writer, "schema") else table)
-
+    appender = _Appender(make, name)
     try:
-        yield write
-        if writer is None:
+        yield appender.write
+        if appender.schema is None:
             raise InvalidInputError("no row could be read, so that nothing was written")
-        writer.close()
+        appender.close()
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, final)
     except OSError as error:
         raise StorageError(f"{final} cannot be written: {error.strerror or error}") from error
     finally:
-        if writer is not None:
-            writer.close()
+        appender.close()
         Path(name).unlink(missing_ok=True)
 
 
-_WRITERS: dict[str, Callable[[str, pa.Schema], Any]] = {
+class _Appender:
+    """A file of a format that is opened with the first rows, whose types the others then have."""
+
+    def __init__(self, make: Callable[[Any, pa.Schema], Any], where: Any) -> None:
+        self.schema: pa.Schema | None = None
+        self._make = make
+        self._where = where
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        """Append rows."""
+        if self.schema is None:
+            self.schema = table.schema
+            self._writer = self._make(self._where, self.schema)
+        try:
+            table = table.cast(self.schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            names = [a.name for a, b in zip(self.schema, table.schema, strict=True) if a.type != b.type]
+            raise InvalidInputError(
+                f"keep must be columns of one type; {', '.join(map(repr, names))} holds another type in some file "
+                "than in the first",
+                "keep",
+            ) from error
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+_WRITERS: dict[str, Callable[[Any, pa.Schema], Any]] = {
     ".parquet": lambda name, schema: pa.parquet.ParquetWriter(name, schema),
     ".csv": lambda name, schema: pa.csv.CSVWriter(name, schema),
     ".arrow": lambda name, schema: pa.ipc.new_file(name, schema),
