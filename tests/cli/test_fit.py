@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from sklearn.linear_model import LinearRegression
 
 import robustream as rs
 from robustream.cli.errors import ExitCode
+from robustream.files import claim
 
 _spec = importlib.util.spec_from_file_location("garbage", Path(__file__).with_name("garbage.py"))
 assert _spec is not None
@@ -163,3 +165,14 @@ def test_exit_codes(arguments, code, message, tmp_path):
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not (tmp_path / "m.safetensors").exists()
+
+
+@pytest.mark.parametrize("name", ["second.safetensors", "second.html"])
+def test_files_that_another_run_will_write_are_refused_before_any_work(job, name):
+    folder = job[0]
+    command = "fit regression data/ --target price --exclude id -o second.safetensors --report second.html"
+    with claim(folder / name):
+        ended = run(*command.split(), folder=folder, code=ExitCode.CANNOT_WRITE)
+    assert f"{name} is being written by another run (process {os.getpid()} on" in ended.stderr.replace("\n", " ")
+    assert not list(folder.glob("second*"))
+    assert not list(folder.glob(".second*"))

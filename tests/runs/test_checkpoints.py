@@ -155,3 +155,54 @@ def test_a_run_goes_on_only_with_the_same_way_to_read(tmp_path):
     rs.fit(rs.OutlierRobustPCA(1), tmp_path / "a.csv", checkpoint=path, decimal=",")
     with pytest.raises(CheckpointError, match="decimal was"):
         rs.fit(rs.OutlierRobustPCA(1), tmp_path / "a.csv", checkpoint=path, resume=True)
+
+
+_STAYS = """
+import sys, time
+import robustream as rs
+
+def stay(event):
+    print("begun", flush=True)
+    time.sleep(60)
+
+rs.fit(rs.OutlierRobustRegressor(batch_size=100), sys.argv[1], target="price", checkpoint=sys.argv[2], callbacks=[stay])
+"""
+
+
+def test_two_runs_do_not_share_a_checkpoint(folder, tmp_path):
+    """The second refuses; once the first is killed it goes on, and takes away what that left."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    checkpoint = kept / "run.checkpoint"
+
+    def go_on(**options):
+        return rs.fit(
+            rs.OutlierRobustRegressor(batch_size=100), folder, target="price", checkpoint=checkpoint, **options
+        )
+
+    with subprocess.Popen(
+        [sys.executable, "-c", _STAYS, str(folder), str(checkpoint)], stdout=subprocess.PIPE
+    ) as first:
+        first.stdout.readline()
+        for resume in (False, True):
+            with pytest.raises(StorageError, match=rf"being written by another run \(process {first.pid} on"):
+                go_on(resume=resume)
+        first.kill()
+    (kept / ".run.checkpoint.abcd1234.part").write_bytes(b"half a checkpoint")
+    go_on(resume=True)
+    assert os.listdir(kept) == ["run.checkpoint"]
+
+
+def test_a_run_cleans_up_before_its_first_checkpoint(folder, tmp_path):
+    left = tmp_path / ".run.checkpoint.abcd1234.part"
+    left.write_bytes(b"half a checkpoint")
+    seen = []
+    rs.fit(
+        rs.OutlierRobustRegressor(batch_size=100),
+        folder,
+        target="price",
+        checkpoint=tmp_path / "run.checkpoint",
+        callbacks=[lambda event: seen.append(left.exists())],
+    )
+    assert seen
+    assert not any(seen)

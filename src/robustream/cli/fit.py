@@ -188,6 +188,7 @@ def _fit(
 
     from rich.console import Console
 
+    from robustream.files import claim
     from robustream.persistence import save
     from robustream.report import collect, nodes_table, summary_tables, write_report
     from robustream.runs.fit import fit as fit_model
@@ -196,16 +197,17 @@ def _fit(
     estimator = make(**{name: arguments.pop(name) for name in _ESTIMATOR_ARGUMENTS})
     arguments["exclude"] = arguments["exclude"] or ()
     started = time.perf_counter()
-    with ExitStack() as stack:
+    # A second run that would write the same files is refused before any work.
+    with claim(out, report), ExitStack() as stack:
         where = engine if scheduler is None else stack.enter_context(_dask(scheduler))
         progress = not quiet and errors.is_terminal
         model = fit_model(estimator, list(sources), engine=where, progress=progress, **arguments)
-    fitted = time.perf_counter()
-    save(model, out, extra=model.fit_notes_)
-    timings = {"reading and learning": fitted - started, "total": time.perf_counter() - started}
-    data = collect(model, {**model.fit_notes_, "timings": timings})
-    if report is not None:
-        write_report(data, report)
+        fitted = time.perf_counter()
+        save(model, out, extra=model.fit_notes_)
+        timings = {"reading and learning": fitted - started, "total": time.perf_counter() - started}
+        data = collect(model, {**model.fit_notes_, "timings": timings})
+        if report is not None:
+            write_report(data, report)
     if not quiet:
         for table in summary_tables(data):
             console.print(table)

@@ -12,7 +12,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
-from robustream.files import Tree
+from robustream.files import Tree, claim
 from robustream.runs.batching import rows_per_batch
 from robustream.runs.checkpoints import CheckpointWriter, resume_from
 from robustream.runs.distributed import CutOff, drive_elsewhere, open_engine
@@ -133,41 +133,44 @@ def fit(
     _check_options(on_error, quorum, checkpoint, resume, tolerance)
     cut_off = CutOff(enough, deadline)
     reading = ReadOptions(target, columns, exclude, missing, classes, join_small_files, header, separator, decimal)
-    resolved = resolve_source(estimator, source, reading)
-    with unchanged_on_error(estimator):
-        run: Run = estimator.begin_run(resolved.layout, resolved.names)
-        wanted = _batch_rows(run.plan, resolved)
-        batches = resolved.in_batches(wanted)
-        read = {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
-        settings = {**estimator.run_settings(), "reading": read}
-        if resume and checkpoint is not None:
-            run = resume_from(checkpoint, run, settings, batches.fingerprint()) or run
-        writer = None
-        if checkpoint is not None:
-            writer = CheckpointWriter(checkpoint, checkpoint_every, settings, batches.fingerprint())
-        with ExitStack() as stack:
-            told = list(callbacks)
-            if progress:
-                told.append(stack.enter_context(ProgressBar(type(estimator).__name__)))
-            options = RunOptions(estimator, batches.count, told, tolerance, on_error == "stop", writer)
-            engine = _choose_engine(engine, run.plan, resolved, cut_off)
-            if engine is None:
-                run = drive_here(run, batches, options)
-            else:
-                workers = run.plan.workers
-                started = stack.enter_context(open_engine(engine, None if workers == 1 else workers))
-                most = None if resolved.rows is None else _MOST_OF_WANTED * wanted
-                run = drive_elsewhere(run, _partitions(batches), started, options, cut_off, most_rows=most)
-        if writer is not None:
-            writer.write(run)
-        estimator.run_ = run
-        _require_quorum(estimator, quorum)
-        shown = _shown_settings(reading, tolerance, batches)
-        # Several threads for BLAS would wait for each other longer than the work takes.
-        with threadpool_limits(1):
-            notes = make_notes(estimator, resolved.targets, shown)
-        # Rows that were kept as the worst candidates have done their work.
-        estimator.run_ = replace(run, notes=notes, history=History())
+    # A second run that would write the same checkpoint is refused before it reads anything.
+    with claim(checkpoint):
+        _require_new(checkpoint, resume)
+        resolved = resolve_source(estimator, source, reading)
+        with unchanged_on_error(estimator):
+            run: Run = estimator.begin_run(resolved.layout, resolved.names)
+            wanted = _batch_rows(run.plan, resolved)
+            batches = resolved.in_batches(wanted)
+            read = {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
+            settings = {**estimator.run_settings(), "reading": read}
+            if resume and checkpoint is not None:
+                run = resume_from(checkpoint, run, settings, batches.fingerprint()) or run
+            writer = None
+            if checkpoint is not None:
+                writer = CheckpointWriter(checkpoint, checkpoint_every, settings, batches.fingerprint())
+            with ExitStack() as stack:
+                told = list(callbacks)
+                if progress:
+                    told.append(stack.enter_context(ProgressBar(type(estimator).__name__)))
+                options = RunOptions(estimator, batches.count, told, tolerance, on_error == "stop", writer)
+                engine = _choose_engine(engine, run.plan, resolved, cut_off)
+                if engine is None:
+                    run = drive_here(run, batches, options)
+                else:
+                    workers = run.plan.workers
+                    started = stack.enter_context(open_engine(engine, None if workers == 1 else workers))
+                    most = None if resolved.rows is None else _MOST_OF_WANTED * wanted
+                    run = drive_elsewhere(run, _partitions(batches), started, options, cut_off, most_rows=most)
+            if writer is not None:
+                writer.write(run)
+            estimator.run_ = run
+            _require_quorum(estimator, quorum)
+            shown = _shown_settings(reading, tolerance, batches)
+            # Several threads for BLAS would wait for each other longer than the work takes.
+            with threadpool_limits(1):
+                notes = make_notes(estimator, resolved.targets, shown)
+            # Rows that were kept as the worst candidates have done their work.
+            estimator.run_ = replace(run, notes=notes, history=History())
     return estimator
 
 
@@ -218,6 +221,9 @@ def _check_options(
         raise InvalidInputError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
     if resume and checkpoint is None:
         raise InvalidInputError("resume needs checkpoint=, the file to go on from")
+
+
+def _require_new(checkpoint: str | os.PathLike[str] | None, resume: bool) -> None:
     if checkpoint is not None and not resume and os.path.exists(checkpoint):
         raise CheckpointError(
             f"{os.fspath(checkpoint)} exists already: go on from it with resume=True, or remove it to start again"
