@@ -152,6 +152,17 @@ def test_the_rows_of_rejected_batches_are_accounted_for():
     assert "rejected as a whole" not in "".join(Reader(render_html(data._replace(batches=(kept,)))).text)
 
 
+def test_worst_rows_show_their_values():
+    kept = BatchRecord(0, "a.csv#0-9", 10, "kept", 1.0, 1.0, "")
+    worst = (WorstRow("a.csv#0-9", 3, 5.0, {"speed": -412.0, HOSTILE: 0.5}), WorstRow("a.csv#0-9", 4, 4.0))
+    data = ReportData("t", "other", ("speed",), 10, 1, (kept,), worst_rows=worst)
+    reader = Reader(render_html(data))
+    text = "".join(reader.text)
+    assert f"speed\N{NO-BREAK SPACE}\N{MINUS SIGN}412, {HOSTILE}\N{NO-BREAK SPACE}0.5" in text
+    assert not any(tag == "img" for tag, _ in reader.elements)
+    assert "oddest first" not in render_html(data._replace(worst_rows=worst[1:]))
+
+
 def test_unreadable_cells_and_lines_are_counted():
     data = ReportData(
         "t", "other", ("x", "z"), 100, 1, (), missing={"x": 3}, unreadable={"x": 7, "z": 1}, unreadable_lines=2

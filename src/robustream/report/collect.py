@@ -33,8 +33,8 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
     extra : tree, default=None
         What only the driver of the run knows; every key may be absent. `title`, `outcome` (text), `targets` (names of
         the outputs), `history` (rows of batches seen, relative error, rows seen), `worst_rows` (rows of label, row
-        number in its file, score), `missing` and `unreadable` (cells by column), `unreadable_lines`, `settings`,
-        `timings` (seconds by name; `total` is the wall time) and `environment`.
+        number in its file, score, and perhaps values by column), `missing` and `unreadable` (cells by column),
+        `unreadable_lines`, `settings`, `timings` (seconds by name; `total` is the wall time) and `environment`.
 
     Examples
     --------
@@ -55,9 +55,7 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
         batches=tuple(model.batch_report_),
         components=components,
         coefficients=coefficients,
-        worst_rows=tuple(
-            WorstRow(str(label), int(row), float(score)) for label, row, score in known.get("worst_rows", ())
-        ),
+        worst_rows=tuple(_worst_row(*row) for row in known.get("worst_rows", ())),
         convergence=tuple(
             RelativeError(int(batches), float(error), int(rows)) for batches, error, rows in known.get("history", ())
         ),
@@ -69,6 +67,11 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
         environment={**_environment(), **known.get("environment", {})},
     )
     return data._replace(outcome=str(known.get("outcome") or say_outcome(data)))
+
+
+def _worst_row(label: Any, row: Any, score: Any, values: Mapping[Any, Any] | None = None) -> WorstRow:
+    shown = {str(name): float(value) for name, value in (values or {}).items()}
+    return WorstRow(str(label), int(row), float(score), shown)
 
 
 def _learned(model: Any, targets: Any) -> tuple[Kind, Components | None, Coefficients | None]:

@@ -58,11 +58,12 @@ class Coefficients(NamedTuple):
 
 
 class WorstRow(NamedTuple):
-    """A row far from the model: where it is, and its outlier score."""
+    """A row far from the model: where it is, its outlier score, and the values that make it so, the oddest first."""
 
     label: str
     row: int
     score: float
+    values: Mapping[str, float] = {}
 
 
 class RelativeError(NamedTuple):
