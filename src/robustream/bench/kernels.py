@@ -18,7 +18,6 @@ from sklearn.linear_model import HuberRegressor
 from robustream.aggregators import Filtered
 from robustream.batch import Batch, Estimate
 from robustream.bench.measurement import (
-    MEDIAN_OF_RATIOS,
     Comparison,
     Figure,
     Step,
@@ -47,15 +46,8 @@ def measure_against_product(
     X = _normal(rows, columns)
     with same_threads(threads):
         times = compare(lambda: trimmed_covariance(X, trim), lambda: X.T @ X, repeats)
-    return Figure(
-        "trimmed_covariance",
-        f"trimmed_covariance: time against X.T @ X, {rows:,} x {columns} float32, trim {trim}, {say_threads(threads)}",
-        times.ratio,
-        "x",
-        target,
-        MEDIAN_OF_RATIOS,
-        times.details(),
-    )
+    size = f"{rows:,} x {columns} float32, trim {trim}, {say_threads(threads)}"
+    return times.figure("trimmed_covariance", f"trimmed_covariance: time against X.T @ X, {size}", target)
 
 
 def measure_against_partition(
@@ -65,16 +57,9 @@ def measure_against_partition(
     X = _normal(rows, columns)
     with same_threads(threads):
         times = compare(lambda: trimmed_covariance(X, trim), lambda: partition_covariance(X, trim), repeats)
-    return Figure(
-        "trimmed_covariance",
-        f"trimmed_covariance: speed against np.partition, {rows:,} x {columns} float32, trim {trim}, "
-        f"{say_threads(threads)}",
-        1 / times.ratio,
-        "x",
-        target,
-        MEDIAN_OF_RATIOS,
-        times.details(),
-    )
+    size = f"{rows:,} x {columns} float32, trim {trim}, {say_threads(threads)}"
+    title = f"trimmed_covariance: speed against np.partition, {size}"
+    return times.figure("trimmed_covariance", title, target)._replace(value=1 / times.ratio)
 
 
 def partition_covariance(X: NDArray[Any], trim: float) -> NDArray[Any]:
@@ -118,6 +103,7 @@ def _normal(rows: int, columns: int) -> NDArray[np.float32]:
     return np.random.default_rng(0).standard_normal((rows, columns), dtype=np.float32)
 
 
+COMPONENTS = 5
 _DIRTY = 0.2
 
 
@@ -130,26 +116,25 @@ def measure_batches(rows: int, columns: int, repeats: int, target: Target | None
         batch = Batch(100, "", X, y)
         size = f"{rows:,} x {columns} float32, {kind}, 1 thread"
         for title, learner, peer in (
-            ("PCA against IncrementalPCA.partial_fit", Refined().pca(PrincipalProblem(5)), partial(_incremental, X)),
-            ("regression against HuberRegressor.fit", Refined().regression(LinearProblem()), partial(_huber, X, y)),
+            (
+                "PCA against IncrementalPCA.partial_fit",
+                Refined().pca(PrincipalProblem(COMPONENTS)),
+                lambda X=X: IncrementalPCA(COMPONENTS).partial_fit(X),
+            ),
+            (
+                "regression against HuberRegressor.fit",
+                Refined().regression(LinearProblem()),
+                lambda X=X, y=y: HuberRegressor().fit(X, y),
+            ),
         ):
             with same_threads(1):
                 times = compare(partial(_estimate, learner, batch), peer, repeats)
-            name = f"refined {title}, {size}"
-            figures.append(Figure("batch", name, times.ratio, "x", target, MEDIAN_OF_RATIOS, times.details()))
+            figures.append(times.figure("batch", f"refined {title}, {size}", target))
     return figures
 
 
 def _estimate(learner: Learner, batch: Batch) -> Estimate:
     return learner.estimate(batch, np.random.default_rng(0))
-
-
-def _incremental(X: NDArray[Any]) -> Any:
-    return IncrementalPCA(5).partial_fit(X)
-
-
-def _huber(X: NDArray[Any], y: NDArray[Any]) -> Any:
-    return HuberRegressor().fit(X, y)
 
 
 def measure_aggregation(
@@ -174,7 +159,7 @@ def measure_aggregation(
         f"filtered value of {estimates:,} estimates of {coordinates:,} coordinates against a refined PCA batch "
         f"of 10,000 x {columns}"
     )
-    return Figure("batch", title, times.ratio, "x", target, MEDIAN_OF_RATIOS, times.details())
+    return times.figure("batch", title, target)
 
 
 def _rows(rows: int, columns: int, share: float) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -294,16 +279,8 @@ def measure_import(repeats: int, target: Target | None = None) -> Figure:
             sample = run_fresh(_IMPORT, statement)
             if repeat:
                 samples.append(sample)
-    times = Comparison(*seconds.values())
-    return Figure(
-        "start",
-        "from robustream import * against import sklearn, fresh processes",
-        times.ratio,
-        "x",
-        target,
-        MEDIAN_OF_RATIOS,
-        times.details(),
-    )
+    title = "from robustream import * against import sklearn, fresh processes"
+    return Comparison(*seconds.values()).figure("start", title, target)
 
 
 def measure_first_fit(estimator: str, rows: int, columns: int, repeats: int) -> list[Figure]:
@@ -312,15 +289,8 @@ def measure_first_fit(estimator: str, rows: int, columns: int, repeats: int) -> 
         environment = {"NUMBA_CACHE_DIR": folder}
         cold = run_fresh(_FIRST_FIT, estimator, rows, columns, environment=environment)
         warm = [run_fresh(_FIRST_FIT, estimator, rows, columns, environment=environment) for _ in range(repeats)]
-    figures = (
-        ("cold", cold[0], cold[1], "one run"),
-        (
-            "warm",
-            statistics.median(run[0] for run in warm),
-            statistics.median(run[1] for run in warm),
-            f"median of {repeats}",
-        ),
-    )
+    medians = [statistics.median(seconds) for seconds in zip(*warm, strict=True)]
+    figures = (("cold", *cold, "one run"), ("warm", *medians, f"median of {repeats}"))
     return [
         Figure(
             "start",
@@ -334,23 +304,13 @@ def measure_first_fit(estimator: str, rows: int, columns: int, repeats: int) -> 
     ]
 
 
-COMPONENTS = 5
-
-
-def _incremental_pca() -> Any:
-    # This module of scikit-learn takes a while to load, and only a race needs it.
-    from sklearn.decomposition import IncrementalPCA
-
-    return IncrementalPCA(COMPONENTS)
-
-
 PEER = "IncrementalPCA"
 PAPER = "ORL-PCA"
 DEFAULT = "OutlierRobustPCA with its defaults"
 MODELS: Mapping[str, Callable[[], Any]] = {
     PAPER: lambda: OutlierRobustPCA(COMPONENTS, learner="trimmed", aggregator="online-median"),
     DEFAULT: lambda: OutlierRobustPCA(COMPONENTS),
-    PEER: _incremental_pca,
+    PEER: lambda: IncrementalPCA(COMPONENTS),
 }
 
 
@@ -446,20 +406,14 @@ def _other_steps(threads: int, quick: bool) -> list[Step]:
             "PCA over a stream against IncrementalPCA",
             partial(measure_stream, batches, 10_000, COLUMNS, threads, STREAM_TARGETS),
         ),
-        Step(
-            "one batch of the default learner",
-            partial(measure_batches, 10_000, COLUMNS, 3 if quick else 9, BATCH_TARGET),
-        ),
-        Step("one more estimate", partial(measure_aggregation, 1_000, 1_000, 100, 3 if quick else 9, BATCH_TARGET)),
+        Step("one batch of the default learner", partial(measure_batches, 10_000, COLUMNS, repeats, BATCH_TARGET)),
+        Step("one more estimate", partial(measure_aggregation, 1_000, 1_000, 100, repeats, BATCH_TARGET)),
         # 200 columns times 5 components: the batches that estimates of so many coordinates come from.
-        Step("one of its batches", partial(measure_aggregation, 1_000, 1_000, 200, 3 if quick else 9, BATCH_TARGET)),
+        Step("one of its batches", partial(measure_aggregation, 1_000, 1_000, 200, repeats, BATCH_TARGET)),
         Step("passes of geometric_median", partial(measure_median, 1_000, 10_000, 1e-8, PASSES_TARGET)),
         Step("import", partial(measure_import, repeats, IMPORT_TARGET)),
         *(
-            Step(
-                f"first fit of {estimator}",
-                partial(measure_first_fit, estimator, 2_000, 20, 1 if quick else 5),
-            )
+            Step(f"first fit of {estimator}", partial(measure_first_fit, estimator, 2_000, 20, 1 if quick else 5))
             for estimator in ("TrimmedPCA", "OutlierRobustPCA")
         ),
     ]

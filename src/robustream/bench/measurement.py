@@ -127,9 +127,10 @@ class Comparison(NamedTuple):
         """Our time in multiples of theirs: the median over repeats."""
         return statistics.median(ours / theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
-    def details(self) -> dict[str, Any]:
-        """Return the raw numbers."""
-        return {"seconds": self.ours, "peer_seconds": self.theirs}
+    def figure(self, group: str, title: str, target: Target | None = None, **details: Any) -> Figure:
+        """Return the ratio as a figure."""
+        raw = {**details, "seconds": self.ours, "peer_seconds": self.theirs}
+        return Figure(group, title, self.ratio, "x", target, MEDIAN_OF_RATIOS, raw)
 
 
 def seconds_of(action: Callable[[], Any], calls: int = 1) -> float:

@@ -62,10 +62,6 @@ class Share(NamedTuple):
     worst: float | None
     seconds: float | None
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the share as plain data."""
-        return self._asdict()
-
 
 def method_names(results: Sequence[CaseResult], problem: str) -> list[str]:
     """Return the methods that were run for a problem, in their order."""
@@ -228,17 +224,7 @@ def results_as_data(results: Sequence[CaseResult]) -> list[dict[str, Any]]:
     return [
         {
             **result._asdict(),
-            "tags": list(result.tags),
-            "oracle": list(result.oracle),
-            "scores": [
-                {
-                    **score._asdict(),
-                    "errors": list(score.errors),
-                    "seconds": list(score.seconds),
-                    "ratio": _finite(result.ratio(score.method)),
-                }
-                for score in result.scores
-            ],
+            "scores": [{**score._asdict(), "ratio": _finite(result.ratio(score.method))} for score in result.scores],
         }
         for result in results
     ]
@@ -260,11 +246,8 @@ def results_from_data(data: Sequence[Mapping[str, Any]]) -> list[CaseResult]:
 def write_json(folder: Path, results: Sequence[CaseResult], facts: Mapping[str, Any]) -> Path:
     """Write results, their summary and the facts of the run (seeds, methods, environment)."""
     target = folder / JSON_NAME
-    data = {
-        **facts,
-        "summary": [share.as_data() for share in summarize(results)],
-        "cases": results_as_data(results),
-    }
+    summary = [share._asdict() for share in summarize(results)]
+    data = {**facts, "summary": summary, "cases": results_as_data(results)}
     target.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return target
 
@@ -280,7 +263,7 @@ def write_csv(folder: Path, results: Sequence[CaseResult]) -> Path:
     with target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(
-            (
+            [
                 "problem",
                 "group",
                 "case",
@@ -292,25 +275,14 @@ def write_csv(folder: Path, results: Sequence[CaseResult]) -> Path:
                 "seeds",
                 "state",
                 "note",
-            )
+            ]
         )
         for result in results:
             for score in result.scores:
-                writer.writerow(
-                    (
-                        result.problem,
-                        result.group,
-                        result.name,
-                        score.method,
-                        _finite(result.ratio(score.method)),
-                        _rms(score.errors),
-                        _rms(result.oracle),
-                        result.time(score.method),
-                        len(score.errors),
-                        score.state,
-                        score.note,
-                    )
-                )
+                ratio, errors = _finite(result.ratio(score.method)), (_rms(score.errors), _rms(result.oracle))
+                names = (result.problem, result.group, result.name, score.method)
+                outcome = (result.time(score.method), len(score.errors), score.state, score.note)
+                writer.writerow((*names, ratio, *errors, *outcome))
     return target
 
 
