@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -186,7 +187,7 @@ def test_files_are_found_sorted_and_once(tmp_path):
         ]
 
     assert names("") == ["a/1.parquet", "b/2.parquet", "c.PARQUET"]
-    assert Tables(tmp_path).notes == (f"left out, since no format is known for the name: {tmp_path / 'notes.md'}",)
+    assert Tables(tmp_path).notes[0] == f"left out, since no format is known for the name: {tmp_path / 'notes.md'}"
     assert names("*/*.parquet") == ["a/1.parquet", "b/2.parquet"]
     assert names("_t*/*") == ["_tmp/9.parquet"]
     assert names("**/*.parquet", "a") == names("**/*.parquet")
@@ -253,3 +254,43 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
     frame.to_parquet(tmp_path / "a.parquet", index=True)
     assert Tables(tmp_path / "a.parquet").feature_names == ("a", "b")
     assert Tables(tmp_path / "a.parquet", columns=["__index_level_0__"]).feature_names == ("__index_level_0__",)
+
+
+def test_names_that_differ_in_case_blanks_and_accents_are_one_column(tmp_path):
+    for place in range(3):
+        write(tmp_path / f"{place}.parquet", **{"Dep Time": [place + 1.0, 2.0], "Größe": [3.0, 4.0]})
+    (tmp_path / "3.csv").write_text(" GRÖSSE,dep_time\n30,10\nforty,20\n50,30\n")
+    tables = Tables(tmp_path)
+    assert tables.feature_names == ("Dep Time", "Größe")
+    *_, batch = tables.in_batches(5)
+    assert batch.X.tolist() == [[10.0, 30.0], [30.0, 50.0]]
+    assert batch.stats == {"unreadable:Größe": 1.0, "rows dropped": 1}
+    assert tables.notes == (
+        f"column 'dep_time' of {tmp_path / '3.csv'} is taken for 'Dep Time'",
+        f"column 'GRÖSSE' of {tmp_path / '3.csv'} is taken for 'Größe'",
+    )
+    # The name that was asked for is the name, also where most files spell it otherwise.
+    assert Tables(tmp_path, target="dep_time").target_names == ("dep_time",)
+    # Two such columns of one file are two columns.
+    write(tmp_path / "4.parquet", **{"Dep Time": [5.0], "Grösse": [6.0], "Grosse": [7.0]})
+    *_, third, fourth = Tables(tmp_path).in_batches(5)
+    assert "no column 'Größe'" in third.failure
+    assert "no column 'Größe'" in fourth.failure
+
+
+def test_spellings_reach_workers(tmp_path):
+    (tmp_path / "0.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "1.csv").write_text("A,b\n3,4\n")
+    source = pickle.loads(pickle.dumps(Tables(tmp_path).in_batches(5)))
+    assert [batch.X.tolist() for part in source.partitions() for batch in part.read()] == [[[1, 2]], [[3, 4]]]
+
+
+def test_copies_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    for place in range(4):
+        np.save(tmp_path / f"{place}.npy", rng.normal(size=(2000, 3)))
+    (tmp_path / "4.npy").write_bytes((tmp_path / "2.npy").read_bytes())
+    changed = bytearray((tmp_path / "2.npy").read_bytes())
+    changed[20_000] ^= 1
+    (tmp_path / "5.npy").write_bytes(changed)
+    assert Tables(tmp_path).notes == (f"copies, byte for byte: {tmp_path / '4.npy'} of {tmp_path / '2.npy'}",)

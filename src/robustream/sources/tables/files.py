@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 
@@ -28,9 +28,25 @@ from robustream.sources.tables.error_text import UnusableError, explain, some_fi
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.npy import look_at_numpy
 from robustream.sources.tables.parquet import look_at_parquet
-from robustream.sources.tables.paths import EXTENSIONS, Paths, extension_of, find_files
-from robustream.sources.tables.pieces import CHANGED, JoinedPieces, Outcome, Pieces, TableFile, UnreadablePieces
-from robustream.sources.tables.schema import NUMBERS_IN_TEXT, NUMERIC, Selected, Selection, choose_columns, why_unfit
+from robustream.sources.tables.paths import EXTENSIONS, Paths, extension_of, find_copies, find_files
+from robustream.sources.tables.pieces import (
+    CHANGED,
+    JoinedPieces,
+    Outcome,
+    Pieces,
+    RespelledPieces,
+    TableFile,
+    UnreadablePieces,
+)
+from robustream.sources.tables.schema import (
+    NUMBERS_IN_TEXT,
+    NUMERIC,
+    Selected,
+    Selection,
+    choose_columns,
+    usual_spellings,
+    why_unfit,
+)
 
 __all__ = ["FilePartition", "TableSource", "Tables"]
 
@@ -58,8 +74,9 @@ class Tables(Selected):
 
     The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
     them, or that cannot be read, counts as the batches that its size suggests, each with the reason why it failed.
-    Columns are matched by name; further columns and another order do not matter. What else a person should know of the
-    files is in `notes`: those of another format in a folder, empty tables, columns of text that stands for numbers.
+    Columns are matched by name, whatever its case, blanks and accents; further columns and another order do not matter.
+    What else a person should know of the files is in `notes`: those of another format in a folder, empty tables, copies
+    of files, names that are spelled otherwise, columns of text that stands for numbers.
 
     Parameters
     ----------
@@ -108,8 +125,8 @@ class Tables(Selected):
         keep: Sequence[str] = (),
     ) -> None:
         check_choice("missing", missing, MISSING)
-        others: list[str] = []
-        self.paths = tuple(find_files(paths, others))
+        self._others: list[str] = []
+        self.paths = tuple(find_files(paths, self._others))
         self.join_small_files = join_small_files
         wanted = Wanted(header, separator, decimal)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -117,6 +134,12 @@ class Tables(Selected):
         readable = [look for look in looks if isinstance(look, TableFile)]
         if not readable:
             raise InvalidInputError(_nothing_readable(looks))
+        asked = [name for names in (target, columns, exclude) if names is not None for name in _listed(names)]
+        self._spellings = usual_spellings([look.columns for look in readable], asked)
+        self._respelled: dict[str, list[str]] = {name: [] for name in self._spellings}
+        if self._spellings:
+            looks = [self._respell(look) for look in looks]
+            readable = [look for look in looks if isinstance(look, TableFile)]
         self._selection = choose_columns(
             # Empty files of others may have their columns, but no say.
             [look.columns for look in readable if look.rows] or [look.columns for look in readable],
@@ -131,7 +154,6 @@ class Tables(Selected):
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, _Unusable) for file in self._files):
             raise InvalidInputError(_nothing_readable(self._files))
-        self.notes = tuple(self._notes(others))
 
     @property
     def rows(self) -> int:
@@ -142,6 +164,11 @@ class Tables(Selected):
     def problems(self) -> dict[str, str]:
         """The files that are known to be unusable, with the reason."""
         return {file.path: file.reason for file in self._files if isinstance(file, _Unusable)}
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the files beside those that failed."""
+        return tuple(self._notes())
 
     def in_batches(self, rows_per_batch: int) -> TableSource:
         """Cut the files into batches of about so many rows; see `robustream.sources.cut`."""
@@ -158,9 +185,32 @@ class Tables(Selected):
         reason = why_unfit(look.columns, self._selection)
         return look if reason is None else _Unusable(look.path, look.size, reason, look.rows)
 
-    def _notes(self, others: Sequence[str]) -> Iterator[str]:
-        if others:
-            yield f"left out, since no format is known for the name: {some_files(others)}"
+    def _respell(self, look: TableFile | _Unusable) -> TableFile | _Unusable:
+        if isinstance(look, _Unusable) or self._spellings.keys().isdisjoint(look.columns.kinds):
+            return look
+        spelled = {self._spellings[name]: name for name in look.columns.kinds if name in self._spellings}
+        for name in spelled.values():
+            self._respelled[name].append(look.path)
+        usual = [self._spellings.get(name, name) for name in look.columns.kinds]
+        return replace(
+            look,
+            columns=replace(
+                look.columns,
+                kinds=dict(zip(usual, look.columns.kinds.values(), strict=True)),
+                doubled=frozenset(self._spellings.get(name, name) for name in look.columns.doubled),
+            ),
+            pieces=lambda rows: RespelledPieces(look.pieces(rows), spelled),
+            example=lambda name: look.example(spelled.get(name, name)),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        if self._others:
+            yield f"left out, since no format is known for the name: {some_files(self._others)}"
+        for name, files in self._respelled.items():
+            if self._spellings[name] in self._selection.names:
+                yield f"column {name!r} of {some_files(files)} is taken for {self._spellings[name]!r}"
+        if copies := [f"{path} of {first}" for path, first in find_copies(self.paths).items()]:
+            yield f"copies, byte for byte: {some_files(copies)}"
         for name in self._selection.names if self._selection.target_kind != "text" else self._selection.features:
             written = [file for file in self._files if isinstance(file, TableFile) and _is_written(file, name)]
             if written:
@@ -180,6 +230,10 @@ class Tables(Selected):
     def _bytes_per_row(self) -> float:
         usable = [file for file in self._files if isinstance(file, TableFile)]
         return max(1.0, sum(file.size for file in usable) / max(1, sum(file.rows for file in usable)))
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names
 
 
 def _is_written(file: TableFile, name: str) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from robustream.errors import InvalidInputError
 
-__all__ = ["EXTENSIONS", "Paths", "extension_of", "find_files"]
+__all__ = ["EXTENSIONS", "Paths", "extension_of", "find_copies", "find_files"]
 
 # What a name ends in, the format, and how it is compressed.
 EXTENSIONS: dict[str, tuple[str, str | None]] = {
@@ -25,6 +26,9 @@ EXTENSIONS: dict[str, tuple[str, str | None]] = {
         for compressed, compression in (("", None), (".gz", "gzip"), (".zst", "zstd"), (".bz2", "bz2"))
     },
 }
+
+# Copies are looked for in steps of so many bytes; beyond so many steps (64 MB), at so many places.
+_SAMPLE, _PLACES = 1 << 12, 1 << 14
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -54,6 +58,47 @@ def find_files(paths: Paths, others: list[str] | None = None) -> list[str]:
     for path in named:
         found |= dict.fromkeys(_expand(os.fspath(path), others))
     return list(found)
+
+
+def find_copies(paths: Sequence[str]) -> dict[str, str]:
+    """Return the files that are the same, byte for byte, as one before them, each with the first of its kind."""
+    sizes: dict[int, list[str]] = {}
+    for path in paths:
+        with suppress(OSError):
+            if os.path.isfile(path) and (size := os.path.getsize(path)):
+                sizes.setdefault(size, []).append(path)
+    copies: dict[str, str] = {}
+    for size, alike in sizes.items():
+        # Most files of one size differ in their first bytes.
+        firsts: dict[bytes, list[str]] = {}
+        for path in alike if len(alike) > 1 else ():
+            with suppress(OSError):
+                same = firsts.setdefault(_sample(path, size), [])
+                first = next((first for first in same if _same_bytes(first, path, size)), None)
+                if first is None:
+                    same.append(path)
+                else:
+                    copies[path] = first
+    return copies
+
+
+def _sample(path: str, size: int) -> bytes:
+    with open(path, "rb") as file:
+        first = file.read(_SAMPLE)
+        file.seek(max(0, size - _SAMPLE))
+        return first + file.read(_SAMPLE)
+
+
+def _same_bytes(first: str, second: str, size: int) -> bool:
+    """Compare two files of one size: whole, or, where that would take long, at many places."""
+    step = max(_SAMPLE, size // _PLACES) if size > _PLACES * _SAMPLE else _SAMPLE
+    with open(first, "rb") as one, open(second, "rb") as other:
+        for place in range(0, size, step):
+            one.seek(place)
+            other.seek(place)
+            if one.read(_SAMPLE) != other.read(_SAMPLE):
+                return False
+    return True
 
 
 def _expand(path: str, others: list[str]) -> list[str]:

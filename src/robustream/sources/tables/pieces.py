@@ -12,7 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -24,7 +24,17 @@ from robustream.sources.tables.error_text import UnusableError, explain
 from robustream.sources.tables.rows import Rows
 from robustream.sources.tables.schema import Columns, Selection
 
-__all__ = ["CHANGED", "GroupedPieces", "JoinedPieces", "Outcome", "Pieces", "TableFile", "UnreadablePieces", "regroup"]
+__all__ = [
+    "CHANGED",
+    "GroupedPieces",
+    "JoinedPieces",
+    "Outcome",
+    "Pieces",
+    "RespelledPieces",
+    "TableFile",
+    "UnreadablePieces",
+    "regroup",
+]
 
 CHANGED = "the file has changed since it was first looked at"
 
@@ -148,6 +158,48 @@ class JoinedPieces(Pieces):
 
     def fingerprint(self) -> str:
         return "\n".join(member.fingerprint() for member in self.members)
+
+
+@dataclass(frozen=True)
+class RespelledPieces(Pieces):
+    """Pieces of a file that spells names of columns otherwise; `spelled` has its spelling of the usual names."""
+
+    pieces: Pieces
+    spelled: dict[str, str]
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        return self.pieces.path
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return self.pieces.count
+
+    @property
+    def format(self) -> str:  # type: ignore[override]
+        return self.pieces.format
+
+    def label(self, place: int) -> str:
+        return self.pieces.label(place)
+
+    def starts(self) -> Sequence[int]:
+        return self.pieces.starts()
+
+    def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
+        features, targets = (
+            tuple(self.spelled.get(name, name) for name in names) for names in (selection.features, selection.targets)
+        )
+        usual = {name: best for best, name in self.spelled.items()}
+        for outcome in self.pieces.read(start, stop, replace(selection, features=features, targets=targets)):
+            if isinstance(outcome, Rows) and outcome.illegible:
+                illegible = tuple(
+                    cells._replace(column=usual.get(cells.column or "", cells.column)) for cells in outcome.illegible
+                )
+                outcome = outcome._replace(illegible=illegible)
+            yield outcome
+
+    def fingerprint(self) -> str:
+        return self.pieces.fingerprint()
 
 
 @dataclass(frozen=True)

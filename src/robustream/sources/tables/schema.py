@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ __all__ = [
     "kind_of",
     "kind_of_numpy",
     "numbered",
+    "usual_spellings",
     "why_unfit",
 ]
 
@@ -121,6 +123,38 @@ def _columns(names: tuple[str, ...], kinds: tuple[str, ...], certain: bool) -> C
 def columns_of_schema(schema: pa.Schema) -> Columns:
     """Return the columns of an Arrow schema."""
     return columns_of(schema.names, [kind_of(arrow_type) for arrow_type in schema.types])
+
+
+def usual_spellings(tables: Sequence[Columns], asked: Sequence[str] = ()) -> dict[str, str]:
+    """Return the usual spelling of names that differ from it only in case, blanks, underscores or accents.
+
+    A name that a person asked for is the usual one, else the one that most tables have. Where one table has two such
+    names, they are two columns, and stay.
+
+    >>> tables = [columns_of(names, ["text"] * 2) for names in (["Größe", "Dep Time"], ["GRÖSSE", "dep_time"])]
+    >>> usual_spellings([*tables, tables[0]])
+    {'GRÖSSE': 'Größe', 'dep_time': 'Dep Time'}
+    """
+    known = Counter(name for table in tables for name in table.kinds)
+    alike: dict[str, list[str]] = {}
+    for name in known:
+        alike.setdefault(_letters(name), []).append(name)
+    several = {letters: names for letters, names in alike.items() if letters and len(names) > 1}
+    for table in {id(table): table for table in tables}.values() if several else ():
+        for letters, times in Counter(map(_letters, table.kinds)).items():
+            if times > 1:
+                several.pop(letters, None)
+    usual: dict[str, str] = {}
+    for names in several.values():
+        best = max(names, key=lambda name: (name in asked, known[name]))
+        usual |= {name: best for name in names if name != best}
+    return usual
+
+
+@lru_cache(maxsize=4096)
+def _letters(name: str) -> str:
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign))
+    return re.sub(r"[\s_]+", "", plain).casefold()
 
 
 def numbered(columns: int) -> list[str]:
