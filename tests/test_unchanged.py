@@ -135,7 +135,7 @@ def numbers(model: Any, scores: Any = None) -> Facts:
     notes = getattr(model, "fit_notes_", None)
     if notes:
         found["looks"] = [number for look in notes["history"] for number in look]
-        found["worst rows"] = [number for row in notes["worst_rows"][:5] for number in row[1:]]
+        found["worst rows"] = [number for row in notes["worst_rows"][:5] for number in row[1:3]]
         found["missing"] = [sum(notes["missing"].values()), sum(notes["unreadable"].values()), notes["rows_dropped"]]
     return {name: value if isinstance(value, str) else [_round(n) for n in value] for name, value in found.items()}
 

@@ -27,15 +27,13 @@ class RobustreamError(Exception):
     its own names for them.
     """
 
-    arguments: tuple[str, ...] = ()
+    def __init__(self, message: str, *arguments: str) -> None:
+        super().__init__(message)
+        self.arguments = arguments
 
 
 class InvalidInputError(RobustreamError, ValueError):
     """An argument or an array cannot be used; nothing was changed."""
-
-    def __init__(self, message: str, *arguments: str) -> None:
-        super().__init__(message)
-        self.arguments = arguments
 
 
 class NotEnoughRowsError(RobustreamError, NotFittedError):

@@ -175,10 +175,22 @@ def test_the_worst_rows_are_named(tmp_path):
             X[7, 0] = np.nan
         pq.write_table(pa.table({f"c{k}": X[:, k] for k in range(3)}), tmp_path / f"{number}.parquet")
     model = rs.fit(rs.OutlierRobustPCA(1), tmp_path)
-    label, row, score = model.fit_notes_["worst_rows"][0]
+    label, row, score, values = model.fit_notes_["worst_rows"][0]
     assert "4.parquet" in label
     assert row == 123
     assert score > 5
+    assert values == {"c0": 60.0, "c1": 60.0, "c2": 60.0}
+
+
+def test_worst_rows_show_their_targets_and_their_oddest_values():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 30))
+    y = X @ rng.normal(size=30)
+    X[55, 17], y[55] = -70.0, 900.0
+    model = rs.fit(rs.OutlierRobustRegressor(batch_size=500), X, target=y)
+    values = model.fit_notes_["worst_rows"][0][3]
+    assert len(values) == 6
+    assert list(values.items())[:2] == [("y", 900.0), ("x17", -70.0)]
 
 
 def test_notes_are_kept_with_the_model(folder, tmp_path):

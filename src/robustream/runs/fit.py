@@ -226,7 +226,8 @@ def _check_options(
 def _require_new(checkpoint: str | os.PathLike[str] | None, resume: bool) -> None:
     if checkpoint is not None and not resume and os.path.exists(checkpoint):
         raise CheckpointError(
-            f"{os.fspath(checkpoint)} exists already: go on from it with resume=True, or remove it to start again"
+            f"{os.fspath(checkpoint)} exists already: go on from it with resume=True, or remove it to start again",
+            "resume",
         )
 
 

@@ -21,6 +21,7 @@ _MOST_BYTES = 16_000_000
 _MOST_ROWS = 5_000
 # How many of them the notes of a finished run name.
 _WORST_SHOWN = 50
+_VALUES_SHOWN = 6
 
 
 class Look(NamedTuple):
@@ -66,7 +67,7 @@ def make_notes(model: Any, targets: tuple[str, ...], settings: dict[str, Tree]) 
     return {
         "targets": list(targets),
         "history": [[look.batches, look.error_bound, look.rows] for look in history.looks],
-        "worst_rows": _worst_rows(model, history.outlying),
+        "worst_rows": _worst_rows(model, history.outlying, targets),
         "missing": _cells_by_column(history.counts, ("missing", "infinite")),
         "unreadable": _cells_by_column(history.counts, ("unreadable",)),
         "unreadable_lines": int(history.counts.get("unreadable lines", 0)),
@@ -86,7 +87,7 @@ def _cells_by_column(counts: Mapping[str, float], what: Iterable[str]) -> dict[s
     return cells
 
 
-def _worst_rows(model: Any, outlying: tuple[OutlyingRow, ...]) -> list[Tree]:
+def _worst_rows(model: Any, outlying: tuple[OutlyingRow, ...], target_names: tuple[str, ...]) -> list[Tree]:
     """Measure the rows that batches named by the final model, but for those of batches that are not believed.
 
     A batch names the rows that fit worst to its own answer: in one that is garbage, these may well be its good ones.
@@ -97,11 +98,40 @@ def _worst_rows(model: Any, outlying: tuple[OutlyingRow, ...]) -> list[Tree]:
         return []
     from robustream.sources.tables.frames import frame_of_rows  # pyarrow comes with the first files
 
-    X = frame_of_rows(np.stack([row.x for row in rows]), getattr(model, "feature_names_in_", None))
+    names = getattr(model, "feature_names_in_", None)
+    X = frame_of_rows(np.stack([row.x for row in rows]), names)
     targets = [row.y for row in rows if row.y is not None]
     scores = model.outlier_scores(X, np.stack(targets)) if targets else model.outlier_scores(X)
     order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
-    return [[rows[place].label, _row_in_file(rows[place]), float(scores[place])] for place in order]
+    values = _odd_values(rows, [rows[place] for place in order], names, target_names)
+    return [
+        [rows[place].label, _row_in_file(rows[place]), float(scores[place]), shown]
+        for place, shown in zip(order, values, strict=True)
+    ]
+
+
+def _odd_values(
+    rows: list[OutlyingRow], shown: list[OutlyingRow], names: Any, targets: tuple[str, ...]
+) -> list[dict[str, Tree]]:
+    """Return a few values of each shown row by column: its targets, and those that are oddest among all rows."""
+    table = np.stack([row.x for row in rows]).astype(np.float64)
+    middle = np.median(table, axis=0)
+    # A column that is the same in most rows is odd wherever it differs.
+    spread = np.maximum(np.median(np.abs(table - middle), axis=0), np.finfo(np.float64).tiny)
+    found = []
+    for row in shown:
+        x = np.asarray(row.x, np.float64)
+        y = np.empty(0) if row.y is None else np.ravel(row.y)
+        known = (
+            targets if len(targets) == len(y) else tuple(f"y{place}" if len(y) > 1 else "y" for place in range(len(y)))
+        )
+        values: dict[str, Tree] = {name: float(value) for name, value in zip(known, y, strict=True)}
+        with np.errstate(over="ignore"):
+            order = np.argsort(-np.abs(x - middle) / spread, kind="stable")
+        for column in order[: max(1, _VALUES_SHOWN - len(values))]:
+            values[f"x{column}" if names is None else str(names[column])] = float(x[column])
+        found.append(values)
+    return found
 
 
 def _row_in_file(row: OutlyingRow) -> int:
