@@ -7,9 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from robustream.paper.sizes import SIZES
-from robustream.paper.table_2 import tag_cells
-from robustream.paper.tags import Images, cifar_folder, cut_images, held_out, load_clip_art, score_tags
+from robustream.paper.tags import Images, cut_images, held_out, load_clip_art, score_tags, whiten
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +68,8 @@ def test_scores():
     assert average_precision == pytest.approx((0.5 + 1.0) / 2)
 
 
-def test_a_data_set_that_is_not_there_gives_no_cells(tmp_path):
-    assert cifar_folder(tmp_path) is None
-    with_folder = [cell.group for cell in tag_cells(SIZES["tiny"], 0, tmp_path)]
-    assert with_folder == [cell.group for cell in tag_cells(SIZES["tiny"], 0, None)]
-    assert not any(group.startswith("cifar") for group in with_folder)
+def test_whitened_features_have_no_correlation(images):
+    train, test = whiten(*held_out(images, seed=0), columns=3)
+    assert train.features.shape[1] == test.features.shape[1] == 3
+    np.testing.assert_allclose(np.cov(train.features.T), np.eye(3), atol=1e-4)
+    np.testing.assert_allclose(train.features.mean(axis=0), 0, atol=1e-4)

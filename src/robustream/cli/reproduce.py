@@ -181,5 +181,5 @@ def _show(page: Page, out: Path, console: Console) -> None:
 
 def _rows(page: Page) -> Iterator[tuple[str, str, str]]:
     for section in page.sections:
-        for place, (claim, finding) in enumerate(section.findings):
-            yield section.experiment.name if place == 0 else "", claim.says, finding.verdict
+        for place, one in enumerate(section.judged):
+            yield section.experiment.name if place == 0 else "", one.claim.says, one.finding.verdict

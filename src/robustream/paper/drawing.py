@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -165,23 +165,25 @@ def as_png(figure: Any, dots: int = 110) -> bytes:
 
 
 ERROR = "relative error"
-KINDS = {"incoherent": "garbage without structure", "colluding": "garbage that agrees"}
+KIND_WORDS = {"printed": "the paper's own outliers", "stronger": "stronger outliers"}
+STREAM_METHODS = ("plain", "centralized", "averaging", "geometric median", "online median", "ours", "oracle")
 
 
-def draw_fractions(problem: str, methods: Sequence[str]) -> Callable[[Results], Any]:
+def draw_fractions(problem: str, kind: str) -> Callable[[Results], Any]:
     """Draw error against the share of outliers among all rows, by spread (rows) and trim (columns)."""
 
     def draw(results: Results) -> Any:
         figure, grid = new_figure(9.5, 7.2, 2, 2, sharex=True, sharey=True)
-        for line, (spread, words) in zip(
-            grid,
-            (("even", "in all batches alike"), ("uneven", "fill up to 45% of the batches first")),
-            strict=True,
-        ):
-            for axes, (rule, trim) in zip(line, (("true", "the true share"), ("half", "one half")), strict=True):
-                some = results.where(problem=problem, spread=(spread, "even"), seen=None, order="random")
-                for method in methods:
-                    _fractions(axes, some, method, spread, rule)
+        spreads = (("even", "on all nodes alike"), ("uneven", "fill up to 45% of the nodes first"))
+        for line, (spread, words) in zip(grid, spreads, strict=True):
+            for axes, (rule, trim) in zip(line, (("own", "each node's own share"), ("half", "one half")), strict=True):
+                some = results.where(problem=problem, kind=kind, seen=None, order="random", rule=("", rule))
+                for method in STREAM_METHODS:
+                    # All rows at once are the same rows, however they are spread.
+                    here = some.where(spread="even" if method == "centralized" else spread, method=method)
+                    clean = results.where(problem=problem, fraction=0.0, seen=None, rule=("", rule), method=method)
+                    if method != "online median":
+                        _draw_places(axes, method, here, "fraction", clean)
                 tidy(axes, f"outliers {words};\ntrimmed: {trim}", "share of outliers among all rows", ERROR)
                 logarithmic(axes)
                 axes.label_outer()
@@ -191,46 +193,34 @@ def draw_fractions(problem: str, methods: Sequence[str]) -> Callable[[Results], 
     return draw
 
 
-def _fractions(axes: Any, results: Results, method: str, spread: str, rule: str) -> None:
-    places, bands = [], []
-    # The centralized method does not see which batch a row came from: its rows are those of the even spread.
-    chosen = "even" if method == "centralized" else spread
-    rules = ("", rule, "true and half")
-    for fraction in results.different("fraction"):
-        here = results.where(fraction=fraction, method=method, rule=rules, spread="even" if fraction == 0 else chosen)
-        if band := here.band():
-            places.append(fraction)
-            bands.append(band)
-    if places:
-        plot_band(axes, method, places, bands)
-
-
-def draw_adversarial(problem: str, rule: str, methods: Sequence[str]) -> Callable[[Results], Any]:
+def draw_adversarial(problem: str, rule: str) -> Callable[[Results], Any]:
     """Draw error against the share of bad batches, by what is in a bad batch."""
 
     def draw(results: Results) -> Any:
         figure, grid = new_figure(9.5, 7.2, 2, 2, sharex=True, sharey=True)
+        some = results.where(problem=problem, seen=None, order="random", rule=("", rule))
         for line, level in zip(grid, (1.0, 0.6), strict=True):
-            for axes, (kind, words) in zip(line, KINDS.items(), strict=True):
-                bad = results.where(problem=problem, spread="adversarial", kind=kind, level=level)
-                for method in methods:
-                    clean = results.where(problem=problem, spread="even", fraction=0.0)
-                    places, bands = [], []
-                    for share, some in [(0.0, clean), *((s, bad.where(share=s)) for s in bad.different("share"))]:
-                        # Nothing is trimmed of a clean stream whose share of outliers is known to be 0.
-                        here = some.where(seen=None, order="random", method=method, rule=("", rule))
-                        if band := here.band():
-                            places.append(share)
-                            bands.append(band)
-                    if places:
-                        plot_band(axes, method, places, bands)
-                tidy(axes, f"bad batches: {level:.0%} {words}", "share of bad batches", ERROR)
+            for axes, (kind, words) in zip(line, KIND_WORDS.items(), strict=True):
+                for method in STREAM_METHODS:
+                    here = some.where(spread="adversarial", kind=kind, level=level, method=method)
+                    clean = some.where(spread="even", fraction=0.0, method=method)
+                    if method != "centralized":
+                        _draw_places(axes, method, here, "share", clean)
+                tidy(axes, f"bad batches: {level:.0%} outliers;\n{words}", "share of bad batches", ERROR)
                 logarithmic(axes)
                 axes.label_outer()
         legend_below(figure, grid.flat, 3)
         return figure
 
     return draw
+
+
+def _draw_places(axes: Any, method: str, results: Results, field: str, clean: Results) -> None:
+    """Draw a method's errors along a field, from where there are no outliers."""
+    bands = {0.0: clean.band(), **{place: results.band(**{field: place}) for place in results.different(field)}}
+    found = {place: band for place, band in bands.items() if band}
+    if found:
+        plot_band(axes, method, list(found), list(found.values()))
 
 
 PATH_METHODS = ("plain", "averaging", "geometric median", "online median", "ours", "oracle")
@@ -241,10 +231,9 @@ def draw_convergence(problem: str) -> Callable[[Results], Any]:
 
     def draw(results: Results) -> Any:
         figure, grid = new_figure(9.5, 4.2, 1, 2, sharex=True, sharey=True)
-        for axes, (fraction, words) in zip(
-            grid[0], ((0.0, "no outliers"), (0.2, "20% outliers in all batches, 20% trimmed")), strict=True
-        ):
-            _path(axes, results.where(problem=problem, spread="even", fraction=fraction), words)
+        panels = ((0.0, "no outliers"), (0.2, "20% outliers in all batches, 20% trimmed"))
+        for axes, (fraction, words) in zip(grid[0], panels, strict=True):
+            _path(axes, results.where(problem=problem, spread="even", fraction=fraction, kind="printed"), words)
         legend_below(figure, grid.flat, 4)
         return figure
 
@@ -256,10 +245,10 @@ def draw_paths(problem: str) -> Callable[[Results], Any]:
 
     def draw(results: Results) -> Any:
         figure, grid = new_figure(11.0, 6.6, 2, 3, sharex=True, sharey=True)
-        for line, (kind, words) in zip(grid, KINDS.items(), strict=True):
+        for line, (kind, words) in zip(grid, KIND_WORDS.items(), strict=True):
             for axes, order in zip(line, ("random", "first", "last"), strict=True):
                 some = results.where(problem=problem, spread="adversarial", share=0.4, level=1.0, kind=kind)
-                where = {"random": "anywhere", "first": "first", "last": "last"}[order]
+                where = "anywhere" if order == "random" else order
                 _path(axes, some, f"bad batches come {where};\n{words}", order)
         legend_below(figure, grid.flat, 4)
         return figure
@@ -270,12 +259,12 @@ def draw_paths(problem: str) -> Callable[[Results], Any]:
 def _path(axes: Any, results: Results, title: str, order: str = "random") -> None:
     """Draw the errors on the way, and that of all rows at once as a level, since it knows no way."""
     for method in PATH_METHODS:
-        here = results.where(method=method, order=order, rule=("", "true"))
+        here = results.where(method=method, order=order, rule=("", "own"))
         places = here.different("seen")
         if places:
             plot_band(axes, method, places, [here.band(seen=moment) for moment in places])
     style = STYLES["centralized"]
-    level = results.rms(method="centralized", rule="true", seen=None)
+    level = results.rms(method="centralized", rule="own", seen=None)
     if level == level:
         axes.axhline(level, color=style.color, linewidth=2.0, linestyle="-.", label=f"{style.label}, all rows at once")
     tidy(axes, title, "batches seen", ERROR)
@@ -288,21 +277,21 @@ def draw_constants(problem: str) -> Callable[[Results], Any]:
 
     def draw(results: Results) -> Any:
         figure, grid = new_figure(11.0, 3.9, 1, 3, sharex=True, sharey=True)
-        panels = (("even", 0.0, "paper"), ("adversarial", 0.4, "incoherent"), ("adversarial", 0.4, "colluding"))
+        panels = (("even", 0.0, "printed"), ("adversarial", 0.4, "printed"), ("adversarial", 0.4, "stronger"))
         for axes, (spread, fraction, kind) in zip(grid[0], panels, strict=True):
             some = results.where(problem=problem, spread=spread, fraction=fraction, kind=kind)
             for order, dashes in (("random", "-"), ("first", "--"), ("last", ":")):
                 here = some.where(method="constant", order=order)
                 places = here.different("constant")
-                values = [here.rms(constant=place) for place in places]
-                if spread == "adversarial" or order == "random":
-                    words = f"online median filter, bad batches {order}"
+                if places:
+                    values = [here.rms(constant=place) for place in places]
                     axes.plot(places, values, color=STYLES["online median"].color, linestyle=dashes, marker="o",
-                              markersize=4, label=words)  # fmt: skip
-            for method, rule in (("geometric median", "true"), ("ours", "")):
-                level = some.where(method=method, rule=rule, seen=None).rms()
-                axes.axhline(level, color=STYLES[method].color, linewidth=1.6, label=STYLES[method].label)
-            words = "clean" if spread == "even" else f"40% of the batches: {KINDS[kind]}"
+                              markersize=4, label=f"online median filter, bad batches {order}")  # fmt: skip
+            for method in ("geometric median", "averaging", "ours"):
+                level = some.where(method=method, rule=("", "own"), seen=None).rms()
+                if level == level:
+                    axes.axhline(level, color=STYLES[method].color, linewidth=1.6, label=STYLES[method].label)
+            words = "clean" if spread == "even" else f"40% of the batches bad: {KIND_WORDS[kind]}"
             tidy(axes, words, "the filter's constant", ERROR)
             logarithmic(axes, x=True)
             axes.label_outer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robustream.errors import InvalidInputError
-from robustream.paper import speed, table_1, table_2, table_2_scale, theory
+from robustream.paper import ours, speed, table_1, table_2, table_2_scale, theory
 from robustream.paper.distributed import FIGURE_1C, FIGURE_1D
 from robustream.paper.experiment import Experiment
 from robustream.paper.online import FIGURE_1A, FIGURE_1B
@@ -22,6 +22,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         table_2_scale.EXPERIMENT,
         speed.EXPERIMENT,
         theory.EXPERIMENT,
+        ours.EXPERIMENT,
     )
 }
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robustream.kernels.median import geometric_median
+from robustream.paper.experiment import Context
 from robustream.paper.results import Cell, Memory, Row, root_mean_square
-from robustream.paper.sizes import Size
 from robustream.sources import subspace_error
 from robustream.spaces import Array
 
@@ -27,12 +27,12 @@ class Lemma(NamedTuple):
     seed: int
 
 
-def lemma_cells(size: Size, seed: int) -> Iterator[Cell]:
+def lemma_cells(context: Context) -> Iterator[Cell]:
     """Return a cell for each statement."""
-    settings = Lemma(size.lemma_trials, seed)
+    settings = Lemma(context.size.lemma_trials, context.seed)
     works = {"lemma-1": run_lemma_1, "lemma-4": run_lemma_4, "theorem-3": run_theorem_3, "single": run_single}
     for name, work in works.items():
-        yield Cell("theory-lemmas", name, work, settings, 0.03 * size.lemma_trials)
+        yield Cell("theory-lemmas", name, work, settings, 0.01 * context.size.lemma_trials)
 
 
 def median_constant(share: float) -> float:

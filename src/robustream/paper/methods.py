@@ -41,14 +41,14 @@ class Gathering(NamedTuple):
 
     def average_eigenvectors(self) -> Array:
         """Average the matrices of eigenvectors, with signs fixed by their largest entries, entry by entry."""
-        stacked = np.stack(self._points())
+        stacked = np.stack(self.answers())
         mean = stacked.mean(axis=0)
         return leading_directions(mean, mean.shape[1]) if isinstance(self.space, PrincipalModels) else mean
 
     def geometric_median(self) -> Array:
         """Take the exact geometric median."""
         part = self.space.parts[self.space.primary].space
-        return GeometricMedian().settle(part, self._points(), np.ones(len(self.estimates))).value
+        return GeometricMedian().settle(part, self.answers(), np.ones(len(self.estimates))).value
 
     def online_median(self, constant: float) -> Array:
         """Run the paper's filter, as printed, from 0."""
@@ -71,7 +71,8 @@ class Gathering(NamedTuple):
         """Drop what the majority contradicts and average the rest: the default."""
         return self._fold(Filtered())
 
-    def _points(self) -> list[Array]:
+    def answers(self) -> list[Array]:
+        """Return what each batch says by itself."""
         points = [self.space.express(self.space.primary, estimate.point or ()) for estimate in self.estimates]
         return [point for point in points if point is not None]
 

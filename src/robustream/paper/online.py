@@ -2,227 +2,302 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
-from robustream.paper.experiment import Claim, Experiment, Finding, verdict
-from robustream.paper.ours import ON_THE_WAY_CLAIM, OURS_CLAIMS
+from robustream.paper.drawing import KIND_WORDS, draw_adversarial, draw_constants, draw_convergence, draw_paths
+from robustream.paper.experiment import Case, Claim, Criterion, Experiment, Picture
+from robustream.paper.lemmas import median_constant
+from robustream.paper.problems import PROBLEMS
 from robustream.paper.results import Results
+from robustream.paper.scenarios import KINDS, LEVELS
 from robustream.paper.simulation import (
-    ALIKE,
-    ONLINE_SETUP,
+    CONSTANT,
+    RULE_WORDS,
+    RULES,
     cells_of,
+    compared,
     near_centralized,
-    online_pictures,
-    tables_of,
-    trim_words,
+    stream_tables,
 )
 
-__all__ = ["FIGURE_1A", "FIGURE_1B"]
+__all__ = ["ALIKE", "BETTER", "FIGURE_1A", "FIGURE_1B", "edge_words"]
 
-METHOD = "online median"
-
-
-def _hard_streams(results: Results) -> list[tuple[str, Results]]:
-    """Return the streams with 40% bad batches, by what is in them, and all that was trimmed."""
-    some = results.where(spread="adversarial", share=0.4, seen=None, order="random")
-    return [
-        (f"{level:.0%} {kind}", some.where(level=level, kind=kind))
-        for level in some.different("level")
-        for kind in some.different("kind")
-    ]
+# Within this factor two errors count as comparable; beyond the other one the smaller counts as clearly better.
+ALIKE, BETTER = 1.25, 1.5
+PLACE = "Section 6, Online setting"
+METHODS = {"pca": ("ORL-PCA", "RC-PCA"), "regression": ("ORL-LR", "RoTR")}
 
 
-def comes_near_centralized(results: Results) -> Finding:
-    """Compare the filter with all rows at once, with its set constant and with the best one in hindsight."""
-    finding = near_centralized(results, METHOD)
-    words = []
+def _hard(results: Results, kind: str, rules: Sequence[str] = tuple(RULES)) -> Iterator[tuple[str, str, Results]]:
+    """Return the streams with 40% bad batches by what is in them and how much is trimmed, in words and as rows."""
+    some = results.where(spread="adversarial", share=0.4, kind=kind, seen=None, order="random")
+    for level in LEVELS:
+        for rule in rules:
+            yield f"{level:.0%} outliers in a bad batch, {RULE_WORDS[rule]}", rule, some.where(level=level)
+
+
+def bound_of(results: Results, rule: str, share: float) -> dict[str, float]:
+    """Return the radius of the good batches, and what Lemma 1 promises with it."""
+    radius = results.rms(method="radius of the good batches", rule=rule)
+    return {"radius of the good batches": radius, "C_gamma times it": median_constant(share) * radius}
+
+
+def survives(kind: str) -> Callable[[Results], list[Case]]:
+    """Return who compares the filter with Lemma 1's promise, where 40% of the batches are bad."""
+
+    def cases(results: Results) -> list[Case]:
+        found = []
+        for words, rule, some in _hard(results, kind):
+            numbers = {"ORL": some.rms(method="online median", rule=rule), **bound_of(some, rule, 0.4)}
+            found.append(Case(words, {**numbers, "part of the bound": numbers["ORL"] / numbers["C_gamma times it"]}))
+        return found
+
+    return cases
+
+
+def survives_orders(kind: str) -> Callable[[Results], list[Case]]:
+    """Return who does so wherever in the stream the bad batches come."""
+
+    def cases(results: Results) -> list[Case]:
+        some = results.where(spread="adversarial", share=0.4, level=1.0, kind=kind)
+        found = []
+        for order in some.different("order"):
+            last = max(some.different("seen"), default=0)
+            error = some.rms(method="online median", rule="own", order=order, seen=last)
+            numbers = {"ORL": error, **bound_of(some, "own", 0.4)}
+            found.append(
+                Case(f"bad batches {order}", {**numbers, "part of the bound": error / numbers["C_gamma times it"]})
+            )
+        return found
+
+    return cases
+
+
+def averaging_fails(
+    kind: str, method: str = "averaging", rules: Sequence[str] = tuple(RULES)
+) -> Callable[[Results], list[Case]]:
+    """Return who compares averaging with the filter, where 40% of the batches are bad."""
+
+    def cases(results: Results) -> list[Case]:
+        return [
+            Case(words, compared(some, method, "online median", ("averaging", "ORL"), rule=rule))
+            for words, rule, some in _hard(results, kind, rules)
+        ]
+
+    return cases
+
+
+def contrast(kind: str) -> Callable[[Results], list[Case]]:
+    """Return who compares averaging with both medians, where 20 and 40% of the batches are nothing but outliers."""
+
+    def cases(results: Results) -> list[Case]:
+        found = []
+        for share in [one for one in (0.2, 0.4) if results.where(spread="adversarial", share=one)]:
+            some = results.where(
+                spread="adversarial", share=share, level=1.0, kind=kind, rule="own", seen=None, order="random"
+            )
+            for method, name in (("online median", "ORL"), ("geometric median", "exact median")):
+                numbers = compared(some, "averaging", method, ("averaging", "median"))
+                found.append(Case(f"{share:.0%} bad batches, {name}", numbers))
+        return found
+
+    return cases
+
+
+def base_fails(kind: str) -> Callable[[Results], list[Case]]:
+    """Return who looks at single batches in which outliers are the majority."""
+
+    def cases(results: Results) -> list[Case]:
+        return [
+            Case(
+                words,
+                {
+                    "one bad batch": some.rms(method="one bad batch", rule=rule),
+                    "one good batch": some.rms(method="one good batch", rule=rule),
+                },
+            )
+            for words, rule, some in _hard(results, kind)
+        ]
+
+    return cases
+
+
+def best_constant(results: Results) -> list[Case]:
+    """Compare the filter with all rows at once, with the constant that is best in hindsight."""
+    found = []
     for fraction in results.different("fraction", spread="even", method="constant"):
-        some = results.where(spread="even", fraction=fraction, rule="true", seen=None)
+        some = results.where(spread="even", fraction=fraction, kind="printed", rule="own", seen=None)
         errors = {place: some.rms(method="constant", constant=place) for place in some.different("constant")}
         best = min(errors, key=lambda place: errors[place])
-        words.append(f"{errors[best] / some.rms(method='centralized'):.2f} at a share of {fraction:g} ({best:g})")
-    text = f"{finding.text} With the constant that is best in hindsight, the true share trimmed: {', '.join(words)}."
-    return Finding(finding.verdict, text)
+        numbers = {"constant": best, "ORL": errors[best], "centralized": some.rms(method="centralized")}
+        found.append(
+            Case(
+                f"share {fraction:g}, own share trimmed{edge_words(best, list(errors))}",
+                {**numbers, "factor": numbers["ORL"] / numbers["centralized"]},
+            )
+        )
+    return found
 
 
-def survives(results: Results) -> Finding:
-    """Ask whether 40% bad batches leave the filter near what it reaches when they are left out."""
-    found = _compared(results, METHOD, f"{METHOD}, bad batches left out")
-    good, total = sum(ratio <= ALIKE for ratio in found.ratios), len(found.ratios)
-    text = (
-        f"40% bad batches; its error in multiples of that with the bad batches left out, over all trims: "
-        f"{found.words}. Within {ALIKE} in {good} of {total} settings."
+def edge_words(best: float, grid: Sequence[float]) -> str:
+    """Return a warning where the best of a grid lies on its edge, so that a better one may lie beyond.
+
+    >>> edge_words(1.0, [0.1, 1.0]), edge_words(1.0, [0.1, 1.0, 10.0])
+    (' (the best constant lies on the edge of the grid)', '')
+    """
+    return " (the best constant lies on the edge of the grid)" if best in (min(grid), max(grid)) else ""
+
+
+def _claims(problem: str) -> tuple[Claim, ...]:
+    online, base = METHODS[problem]
+    constant = f"constant {CONSTANT[problem]:g}"
+    # The printed outliers of regression agree on a wrong answer; those of PCA do not, and averaging resists them.
+    contrasting = "stronger" if problem == "pca" else "printed"
+    claims = [
+        Claim(
+            PLACE,
+            f"{online} reaches about the error of batch {base} on all rows.",
+            best_constant,
+            Criterion("factor", at_most=ALIKE),
+            printed="comparable",
+            reading="the same share in all batches, own share trimmed, the constant best in hindsight",
+            headline=problem == "pca",
+        ),
+        Claim(
+            PLACE,
+            "The same with the constant of all other lines.",
+            near_centralized("online median", online, "printed"),
+            Criterion("factor", at_most=ALIKE),
+            printed="comparable",
+            reading=f"the same share in all batches, up to half; {constant}",
+        ),
+        Claim(
+            PLACE,
+            f"{base}: averaging fails on batches that are nothing but outliers, and the median does not.",
+            contrast(contrasting),
+            Criterion("factor", at_least=BETTER),
+            printed="averaging fails, ORL does not",
+            reading=f"own share trimmed; {KIND_WORDS[contrasting]}; {constant}, or the exact median",
+            headline=True,
+        ),
+    ]
+    for kind in KINDS:
+        words = KIND_WORDS[kind]
+        claims += [
+            Claim(
+                f"{PLACE}; Lemma 1",
+                f"{online} survives 40% corrupted batches: {words}.",
+                survives(kind),
+                Criterion("part of the bound", at_most=1.0),
+                printed="correct estimation",
+                reading=f"within C_gamma times the radius of the good batches; {constant}",
+                headline=kind == "printed" and problem == "regression",
+            ),
+            Claim(
+                PLACE,
+                f"It does so whatever the order of the batches: {words}.",
+                survives_orders(kind),
+                Criterion("part of the bound", at_most=1.0),
+                reading="own share trimmed",
+            ),
+            Claim(
+                PLACE,
+                f"Averaging fails on 40% corrupted batches: {words}.",
+                averaging_fails(kind),
+                Criterion("factor", at_least=BETTER),
+                reading=constant,
+            ),
+            Claim(
+                "Section 3; Section 6, Online setting",
+                f"{base} is useless on a batch with half outliers or more: {words}.",
+                base_fails(kind),
+                Criterion("one bad batch", at_least=1.0),
+                reading="useless: as far off as no answer at all",
+            ),
+        ]
+    if problem == "pca":
+        claims.append(
+            Claim(
+                PLACE,
+                "Averaged eigenvector matrices fail on 40% corrupted batches.",
+                averaging_fails("printed", "averaging of eigenvectors", ("own",)),
+                Criterion("factor", at_least=BETTER),
+                reading="own share trimmed; such an average is bad without any outlier, too",
+            )
+        )
+    return tuple(claims)
+
+
+def _pictures(problem: str, name: str) -> Sequence[Picture]:
+    return (
+        Picture(
+            f"{name}-bad-batches",
+            "Error against the share of bad batches; each batch trims its own share.",
+            draw_adversarial(problem, "own"),
+        ),
+        Picture(
+            f"{name}-bad-batches-half-trim",
+            "Error against the share of bad batches; one half is trimmed, as Algorithm 4 prints.",
+            draw_adversarial(problem, "half"),
+        ),
+        Picture(f"{name}-convergence", "Error against batches seen, all batches alike.", draw_convergence(problem)),
+        Picture(
+            f"{name}-batches-seen",
+            "Error against batches seen; 40% of the batches are all outliers, each batch trims its own share. Where "
+            "they come anywhere, in some repetitions they are the majority of the first batches.",
+            draw_paths(problem),
+        ),
+        Picture(
+            f"{name}-constant",
+            "Error at the end against the filter's constant; each batch trims its own share.",
+            draw_constants(problem),
+        ),
     )
-    return Finding(verdict(good, total), text)
 
 
-def averaging_fails(results: Results) -> Finding:
-    """Ask whether averaging has twice the error of the filter with 40% bad batches."""
-    found = _compared(results, "averaging", METHOD)
-    good, total = sum(ratio >= 2 for ratio in found.ratios), len(found.ratios)
-    text = (
-        f"40% bad batches; the error of averaging in multiples of the filter's, over all trims: {found.words}. "
-        f"Twice as large in {good} of {total} settings."
+def _setup(problem: str) -> str:
+    return (
+        "A million rows of 100 columns in 100 batches, noise 1, outliers of magnitude 10; a tenth of the rows in a "
+        "quick run. Outliers lie evenly in all batches, or 10 to 45% of the batches are bad and the others clean, "
+        f"with 60 or 100% outliers in a bad batch. Stronger outliers are {PROBLEMS[problem].stronger}. Each batch "
+        "trims its own share, at most half, or one half. Errors are the root mean square over repetitions."
     )
-    return Finding(verdict(good, total), text)
-
-
-class _Compared(NamedTuple):
-    """Ratios of the errors of two methods over all hard streams and trims, and their range in words."""
-
-    ratios: list[float]
-    words: str
-
-
-def _compared(results: Results, method: str, other: str) -> _Compared:
-    ratios, words = [], []
-    for name, some in _hard_streams(results):
-        rules = some.different("rule", method=METHOD)
-        here = [some.rms(method=method, rule=rule) / some.rms(method=other, rule=rule) for rule in rules]
-        ratios += here
-        words.append(f"{name}: {min(here):.2f} to {max(here):.2f}")
-    return _Compared(ratios, "; ".join(words))
-
-
-def averaging_of_eigenvectors_fails(results: Results) -> Finding:
-    """The same for averaged eigenvector matrices, and what these are worth where all batches are good."""
-    good, words = 0, []
-    streams = _hard_streams(results)
-    for name, some in streams:
-        averaged, filtered = (some.rms(method=method, rule="true") for method in ("averaging of eigenvectors", METHOD))
-        good += averaged >= 2 * filtered
-        words.append(f"{name}: {averaged:.2f} against {filtered:.2f}")
-    clean = results.where(spread="even", fraction=0.0, rule="true", seen=None, order="random")
-    text = (
-        f"40% bad batches, {trim_words('true')}, averaged eigenvector matrices against the filter: {'; '.join(words)}. "
-        f"Twice as large in {good} of {len(streams)} settings; but on clean batches such an average has "
-        f"{clean.rms(method='averaging of eigenvectors'):.2f} against {clean.rms(method=METHOD):.2f} already."
-    )
-    return Finding(verdict(good, len(streams)), text)
-
-
-def base_fails(results: Results) -> Finding:
-    """Ask whether the learner's answer is useless on a batch in which outliers are the majority."""
-    good, total, words = 0, 0, []
-    sound: list[float] = []
-    for name, some in _hard_streams(results):
-        errors = [some.rms(method="one bad batch", rule=rule) for rule in ("true", "half")]
-        sound.extend(some.rms(method="one good batch", rule=rule) for rule in ("true", "half"))
-        total += len(errors)
-        good += sum(error >= 1 for error in errors)
-        words.append(f"{name}: {errors[0]:.2f} with the true share trimmed, {errors[1]:.2f} with a half")
-    text = (
-        f"Error on one bad batch by itself: {'; '.join(words)}; on a clean batch {min(sound):.2f} to {max(sound):.2f}. "
-        f"Useless, which is 1 or more, as far off as no answer at all, in {good} of {total} settings."
-    )
-    return Finding(verdict(good, total), text)
-
-
-def fixed_trim(results: Results) -> Finding:
-    """Regression, trim 0.2, 40% of the batches made of outliers: where the contrast with averaging is plainest."""
-    some = results.where(rule="0.2", seen=None, order="random")
-    clean, bad = some.where(spread="even", fraction=0.0), some.where(share=0.4, level=1.0, kind="colluding")
-    median = bad.rms(method="geometric median") / clean.rms(method="geometric median")
-    averaging = bad.rms(method="averaging") / clean.rms(method="averaging")
-    text = f"Trim 0.2: the geometric median has {median:.2f} times its clean error, averaging {averaging:.1f} times."
-    return Finding("holds" if median <= 1.2 and averaging >= 3 else "does not hold", text)
-
-
-def colluding_components(results: Results) -> Finding:
-    """Principal components of plain batches, 40% of them colluding."""
-    some = results.where(rule="none", share=0.4, level=1.0, seen=None, order="random")
-    words, good = [], 0
-    for kind in ("colluding", "incoherent"):
-        median, averaging = (some.rms(kind=kind, method=name) for name in ("geometric median", "averaging"))
-        good += median <= averaging / 2
-        words.append(f"{kind}: {median:.3f} against {averaging:.3f} for averaging projectors")
-    text = f"Plain PCA on each batch, 40% of them all outliers; geometric median: {'; '.join(words)}."
-    return Finding(verdict(good, 2), text)
-
-
-def survives_orders(results: Results) -> Finding:
-    """Ask whether the filter stands 40% bad batches wherever they come."""
-    some = results.where(spread="adversarial", share=0.4, level=1.0, rule="true")
-    last = max(some.different("seen"))
-    good, total, words = 0, 0, []
-    for kind in some.different("kind"):
-        here = some.where(kind=kind)
-        alone = here.rms(method=f"{METHOD}, bad batches left out")
-        ratios = {order: here.rms(method=METHOD, order=order, seen=last) / alone for order in here.different("order")}
-        good += sum(ratio <= ALIKE for ratio in ratios.values())
-        total += len(ratios)
-        words.append(f"{kind}: " + ", ".join(f"{order} {ratio:.2f}" for order, ratio in ratios.items()))
-    text = (
-        "40% of the batches all outliers, the true share trimmed; its error in multiples of that with these left out, "
-        f"by where they come: {'; '.join(words)}. Within {ALIKE} in {good} of {total} settings. The exact median and "
-        "ours give the same answer in every order."
-    )
-    return Finding(verdict(good, total), text)
-
-
-ONLINE_CLAIMS = {
-    "pca": (
-        Claim("l.303", "ORL-PCA comes near batch RC-PCA on all rows.", comes_near_centralized),
-        Claim("l.173, l.303", "ORL-PCA survives 40% corrupted batches, however bad these are.", survives),
-        Claim("l.303", "It does so whatever the order of the batches.", survives_orders),
-        Claim("l.303", "Averaging fails on these: projectors.", averaging_fails),
-        Claim("l.303", "Averaging fails on these: eigenvector matrices.", averaging_of_eigenvectors_fails),
-        Claim("l.152, l.303", "RC-PCA's answer is useless on a batch with half outliers or more.", base_fails),
-        Claim("l.106, l.303", "The geometric median resists where averaging does not.", colluding_components),
-        *OURS_CLAIMS,
-        ON_THE_WAY_CLAIM,
-    ),
-    "regression": (
-        Claim("l.304", "ORL-LR comes near the centralized method.", comes_near_centralized),
-        Claim("l.173, l.304", "ORL-LR survives 40% corrupted batches, however bad these are.", survives),
-        Claim("l.304", "It does so whatever the order of the batches.", survives_orders),
-        Claim("l.304", "Averaging fails on these.", averaging_fails),
-        Claim("l.152", "RoTR's answer is useless on a batch with half outliers or more.", base_fails),
-        Claim("l.304", "The median holds where 40% of the batches are outliers; averaging does not.", fixed_trim),
-        *OURS_CLAIMS,
-        ON_THE_WAY_CLAIM,
-    ),
-}
 
 
 FIGURE_1A = Experiment(
     name="figure-1a",
     title="Figure 1a: online PCA",
-    line="l.303",
+    place=PLACE,
     says=(
-        "ORL-PCA converges to about what batch RC-PCA reaches with all rows at hand, at a fraction of time "
-        "and memory. When up to 40% of the batches are overwhelmed by outliers, the estimates of these are "
-        "useless, averaging fails, and ORL-PCA still finds the subspace."
+        "ORL-PCA converges to about what batch RC-PCA reaches with all rows at hand, at a fraction of time and memory. "
+        "When up to 40% of the batches are overwhelmed by outliers, the estimates of these are useless, averaging "
+        "fails, and ORL-PCA still finds the subspace."
     ),
-    setup=ONLINE_SETUP,
+    setup=_setup("pca"),
     remark=(
-        "The figure itself is not in the source. The paper does not say how outliers are spread over batches, which "
-        "constant the filter had, or whether projectors or eigenvectors are averaged. Averaging projectors is itself "
-        "resistant to garbage without structure. Against garbage that agrees, trimming leaves the answers of good "
-        "batches so far apart that the median falls to it as well; where nothing is trimmed, good batches agree, the "
-        "median holds, and the paper's contrast with averaging is there."
+        "The figure itself is not in the source. Averaged projectors resist outliers without structure, such as those "
+        "in a box; the contrast with the median comes out with outliers that agree. It also takes a small constant, "
+        "and good batches that are not trimmed: trimming half of a clean batch leaves its estimate so far off that "
+        "the median falls as well."
     ),
-    cells=cells_of("pca", "even", "uneven", "adversarial"),
-    pictures=online_pictures("pca", "figure-1a"),
-    tables=tables_of("pca", "even", "uneven", "adversarial"),
-    claims=ONLINE_CLAIMS["pca"],
+    cells=cells_of("pca", "even", "adversarial"),
+    pictures=_pictures("pca", "figure-1a"),
+    tables=stream_tables("pca", "even", "adversarial"),
+    claims=_claims("pca"),
 )
-
-
 FIGURE_1B = Experiment(
     name="figure-1b",
     title="Figure 1b: online regression",
-    line="l.304",
-    says=("As for PCA: ORL-LR is robust to outliers and to corrupted batches, and naive averaging is not."),
-    setup=ONLINE_SETUP,
+    place=PLACE,
+    says="As for PCA: ORL-LR is robust to outliers and to corrupted batches, and naive averaging is not.",
+    setup=_setup("regression"),
     remark=(
-        "The outliers that the paper prints, y = -theta.x + v, all agree on -theta: they are the colluding "
-        "kind here. Garbage without structure has y independent of x. RoTR shrinks: trimming makes "
-        "coefficients too short, so that errors near 1 mean an answer near 0, which bad batches can hardly "
-        "make worse."
+        "The printed outliers all agree on -theta. RoTR shrinks: trimming makes coefficients too short, so that an "
+        "error near 1 means an answer near 0, which bad batches can hardly make worse. Where each batch trims its own "
+        "share, clean batches are not shrunk, and the contrast is there."
     ),
-    cells=cells_of("regression", "even", "uneven", "adversarial"),
-    pictures=online_pictures("regression", "figure-1b"),
-    tables=tables_of("regression", "even", "uneven", "adversarial"),
-    claims=ONLINE_CLAIMS["regression"],
+    cells=cells_of("regression", "even", "adversarial"),
+    pictures=_pictures("regression", "figure-1b"),
+    tables=stream_tables("regression", "even", "adversarial"),
+    claims=_claims("regression"),
 )

@@ -1,4 +1,4 @@
-"""The page: for each experiment its pictures, tables and findings, made from the store, as HTML and as Markdown."""
+"""The page: ten lines on top, then for each experiment its findings, pictures and tables, as HTML and as Markdown."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from robustream.paper.drawing import as_png
-from robustream.paper.experiment import Claim, Context, Experiment, Finding, Table, Verdict, judge
+from robustream.paper.experiment import Claim, Context, Experiment, Finding, Table, judge, number
 from robustream.paper.results import Results, Store
 
-__all__ = ["Page", "Section", "environment_words", "make_page", "render_markdown", "render_page", "write_page"]
+__all__ = [
+    "Judged",
+    "Page",
+    "Section",
+    "environment_words",
+    "make_page",
+    "render_markdown",
+    "render_page",
+    "write_page",
+]
 
-_MARKS = {"holds": "✓", "holds in part": "◐", "does not hold": "✗", "cannot be checked": "?"}
+MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "unchecked": "?"}
 
 
 class Drawn(NamedTuple):
@@ -31,6 +40,38 @@ class Drawn(NamedTuple):
         return "data:image/png;base64," + base64.b64encode(self.png).decode()
 
 
+class Judged(NamedTuple):
+    """A claim and what the stored numbers say about it, as it is shown."""
+
+    claim: Claim
+    finding: Finding
+
+    @property
+    def mark(self) -> str:
+        """The verdict as a sign."""
+        return MARKS[self.finding.kind]
+
+    @property
+    def ours(self) -> str:
+        """Our finding in short."""
+        return self.finding.summary(self.claim.column)
+
+    @property
+    def table(self) -> Table:
+        """The cases with their numbers and whether each meets the criterion: what the verdict is worked out from."""
+        finding = self.finding
+        columns = list(dict.fromkeys(name for case in finding.cases for name in case.numbers))
+        rows = [
+            [
+                case.setting,
+                *(number(case.numbers[name]) if name in case.numbers else "" for name in columns),
+                "yes" if finding.criterion.met(case) else "no",
+            ]
+            for case in finding.cases
+        ]
+        return Table(f"Holds where {finding.criterion.words}.", ("setting", *columns, "holds"), rows)
+
+
 class Section(NamedTuple):
     """One experiment as it is shown."""
 
@@ -38,7 +79,7 @@ class Section(NamedTuple):
     command: str
     pictures: Sequence[Drawn]
     tables: Sequence[Table]
-    findings: Sequence[tuple[Claim, Finding]]
+    judged: Sequence[Judged]
     complete: bool
 
 
@@ -64,11 +105,26 @@ class Page(NamedTuple):
         )
 
     @property
-    def verdicts(self) -> Counter[str]:
-        """How many claims of the paper got which verdict; ours are not counted."""
-        return Counter(
-            finding.verdict for section in self.sections for claim, finding in section.findings if not claim.is_ours
-        )
+    def size_warning(self) -> str:
+        """What to think of numbers at another size than the paper's."""
+        return "" if self.context.size.name == "full" else " The paper's numbers are those of its own size, full."
+
+    @property
+    def headlines(self) -> list[tuple[Section, Judged]]:
+        """The lines on top."""
+        return [(section, one) for section in self.sections for one in section.judged if one.claim.headline]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many claims of the paper got which kind of verdict; ours are not counted."""
+        paper = [section for section in self.sections if section.experiment.name != "ours"]
+        return Counter(one.finding.kind for section in paper for one in section.judged)
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions of the package with which the cells were worked out."""
+        found = (f"{one.get('robustream', '?')} (source {one.get('source', '?')})" for one in self.environments)
+        return list(dict.fromkeys(found))
 
 
 def environment_words(environment: dict[str, Any]) -> str:
@@ -106,11 +162,11 @@ def make_page(
             if results
         ]
         tables = experiment.tables(results) if results else ()
-        findings = [(claim, judge(claim, results if complete else Results([]))) for claim in experiment.claims]
+        judged = [Judged(claim, judge(claim, results if complete else Results([]))) for claim in experiment.claims]
         without_data = list(experiment.cells(context._replace(data=None)))
         data = " --data FOLDER" if len(own) > len(without_data) else ""
         command = f"{experiment.command}{data}{_options(context)}"
-        sections.append(Section(experiment, command, pictures, tables, findings, complete))
+        sections.append(Section(experiment, command, pictures, tables, judged, complete))
         advance(experiment.name)
     return Page(context, sections, store.environments(cells))
 
@@ -134,12 +190,12 @@ def write_page(page: Page, folder: Path) -> None:
 def render_page(page: Page) -> str:
     """Return the page as HTML."""
     style = (files("robustream.paper") / "page.css").read_text(encoding="utf-8")
-    return _render("page.html.j2", page, style=style, marks=_MARKS)
+    return _render("page.html.j2", page, style=style)
 
 
 def render_markdown(page: Page, pictures: str) -> str:
     """Return the page as Markdown; `pictures` is the folder of the pictures as seen from it."""
-    return _render("page.md.j2", page, pictures=pictures, names=get_args(Verdict))
+    return _render("page.md.j2", page, pictures=pictures)
 
 
 def _render(template: str, page: Page, **more: Any) -> str:
@@ -154,4 +210,4 @@ def _render(template: str, page: Page, **more: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
-    return environment.get_template(template).render(page=page, words=environment_words, **more)
+    return environment.get_template(template).render(page=page, marks=MARKS, words=environment_words, **more)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +13,20 @@ from scipy import linalg
 
 from robustream.batch import Batch, Estimate
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Recipe, Refined
-from robustream.paper.scenarios import CLEAN, Content
+from robustream.paper.scenarios import Content
 from robustream.paper.sizes import Size
 from robustream.runs.workers import estimate_batch
 from robustream.sources import (
-    CorruptedBatches,
-    KnownOutliers,
     SimulatedPCA,
     SimulatedRegression,
     batch_at,
     coefficient_error,
     subspace_error,
 )
+from robustream.sources.ground_truth import generator_for
 from robustream.spaces import Array, LinearModels, PrincipalModels
 
-__all__ = ["Moments", "PrincipalComponents", "Problem", "Regression", "Shared", "Split"]
+__all__ = ["PROBLEMS", "Moments", "PrincipalComponents", "Problem", "Regression", "Rule", "Shared", "Split"]
 
 Mask = NDArray[np.bool_]
 
@@ -44,39 +43,29 @@ class Moments(NamedTuple):
 
 
 class Problem(ABC):
-    """One simulated problem with its seed; the batches of all streams of a repetition come from here."""
+    """One simulated problem with its seed; the batches of all streams of a repetition come from here.
+
+    Outliers are of two kinds: "printed", as the paper says, and "stronger", made from these row by row.
+    """
 
     name: str
-    # Which of the two kinds of garbage the outliers that the paper prints are.
-    paper_kind: str
+    # What stronger outliers are, in words.
+    stronger: str
 
     def __init__(self, size: Size, seed: int) -> None:
         self.size = size
         self.seed = seed
-        self._sources: dict[Content, KnownOutliers] = {}
-
-    def source(self, content: Content) -> KnownOutliers:
-        """Return the source all of whose batches have this content."""
-        if content not in self._sources:
-            self._sources[content] = self._make_source(content)
-        return self._sources[content]
-
-    def _make_source(self, content: Content) -> KnownOutliers:
-        if content.kind in ("paper", self.paper_kind):
-            return self._simulated(content.level)
-        kind = {"incoherent": "random", "colluding": "colluding"}[content.kind]
-        return CorruptedBatches(self.source(CLEAN), 1.0, kind, level=content.level, seed=self.seed)
+        self._sources: dict[float, Any] = {}
 
     def batch(self, index: int, content: Content) -> tuple[Batch, Mask]:
-        """Make one batch, and tell its bad rows."""
-        source = self.source(content)
-        return batch_at(source, index), source.outlier_rows(index)
-
-    def canonical(self, content: Content) -> Content:
-        """Return one name to contents that are the same rows."""
-        if content.level == 0:
-            return CLEAN
-        return content._replace(kind="paper") if content.kind == self.paper_kind else content
+        """Make one batch, and tell its outliers."""
+        if content.level not in self._sources:
+            self._sources[content.level] = self._simulated(content.level)
+        source = self._sources[content.level]
+        batch, bad = batch_at(source, index), source.outlier_rows(index)
+        if content.kind == "stronger" and bad.any():
+            batch = self._strengthen(batch, bad)
+        return batch, bad
 
     def moments(self, batch: Batch, chosen: Mask) -> Moments:
         """Sum the products of some rows."""
@@ -86,6 +75,10 @@ class Problem(ABC):
     @abstractmethod
     def _simulated(self, level: float) -> Any:
         """Return the source with that share of the paper's outliers in every batch."""
+
+    @abstractmethod
+    def _strengthen(self, batch: Batch, bad: Mask) -> Batch:
+        """Put stronger outliers in the place of the printed ones."""
 
     @abstractmethod
     def learner(self, recipe: Recipe) -> Learner:
@@ -105,10 +98,10 @@ class Problem(ABC):
 
 
 class PrincipalComponents(Problem):
-    """Rows U z + e; the paper's outliers are uniform in a box, without any structure."""
+    """Rows U z + e; the printed outliers are uniform in a box, without any structure."""
 
     name = "pca"
-    paper_kind = "incoherent"
+    stronger = "outliers of the printed length that all lie in one wrong subspace"
 
     def _simulated(self, level: float) -> SimulatedPCA:
         size = self.size
@@ -116,17 +109,29 @@ class PrincipalComponents(Problem):
             size.batches, size.rows, size.columns, size.components, outliers=level, seed=self.seed, dtype=np.float32
         )
 
+    def _strengthen(self, batch: Batch, bad: Mask) -> Batch:
+        X = batch.X.copy()
+        inside = X[bad] @ self._wrong
+        lengths = np.linalg.norm(X[bad], axis=1) / np.linalg.norm(inside, axis=1)
+        X[bad] = (inside * lengths[:, None]) @ self._wrong.T
+        return batch._replace(X=X)
+
+    @cached_property
+    def _wrong(self) -> Array:
+        rng = generator_for(self.seed, 0, "wrong subspace")
+        return np.linalg.qr(rng.standard_normal((self.size.columns, self.size.components)))[0].astype(np.float32)
+
     def learner(self, recipe: Recipe) -> Learner:
         """Return the learner of principal components."""
         return recipe.pca(PrincipalProblem(self.size.components))
 
     def plain(self, moments: Moments) -> Array:
         """Return the leading eigenvectors."""
-        return np.asarray(linalg.eigh(moments.products)[1][:, : -self.size.components - 1 : -1])
+        return self.leading(moments.products)
 
     def error(self, answer: Array) -> float:
         """Return the distance of the projectors."""
-        return subspace_error(answer, self._truth)
+        return subspace_error(answer, self.truth)
 
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
         """Return the basis."""
@@ -135,21 +140,35 @@ class PrincipalComponents(Problem):
         return basis
 
     @cached_property
-    def _truth(self) -> Array:
+    def truth(self) -> Array:
+        """The subspace that rows are made from."""
         return self._simulated(0.0).basis
+
+    def leading(self, matrix: Array) -> Array:
+        """Return the leading eigenvectors of a matrix, after proper symmetrization."""
+        return np.asarray(linalg.eigh((matrix + matrix.T) / 2)[1][:, : -self.size.components - 1 : -1])
 
 
 class Regression(Problem):
-    """Rows y = theta.x + e; the paper's outliers all agree on -theta, with large x."""
+    """Rows y = theta.x + e; the printed outliers all agree on -theta, with large x."""
 
     name = "regression"
-    paper_kind = "colluding"
+    stronger = "outliers that agree on -theta as well, with x no larger than that of clean rows"
 
     def _simulated(self, level: float) -> SimulatedRegression:
         size = self.size
         return SimulatedRegression(
             size.batches, size.rows, size.columns, outliers=level, seed=self.seed, dtype=np.float32
         )
+
+    def _strengthen(self, batch: Batch, bad: Mask) -> Batch:
+        assert batch.y is not None
+        X, y = batch.X.copy(), batch.y.copy()
+        # The variance of a number that is uniform in [-10, 10].
+        shrink = np.float32(np.sqrt(3) / 10)
+        X[bad] *= shrink
+        y[bad] *= shrink
+        return batch._replace(X=X, y=y)
 
     def learner(self, recipe: Recipe) -> Learner:
         """Return the learner of a linear regression."""
@@ -162,14 +181,15 @@ class Regression(Problem):
 
     def error(self, answer: Array) -> float:
         """Return the distance of the coefficients."""
-        return coefficient_error(answer, self._truth)
+        return coefficient_error(answer, self.truth)
 
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
         """Return the coefficients, from pooled moments where the aggregator averages them."""
         return LinearModels(self.size.columns, 1).answer(value, 0, averaged).coef
 
     @cached_property
-    def _truth(self) -> Array:
+    def truth(self) -> Array:
+        """The coefficients that rows are made from."""
         return self._simulated(0.0).coef
 
 
@@ -178,6 +198,10 @@ PROBLEMS: dict[str, type[Problem]] = {problem.name: problem for problem in (Prin
 
 # Where the estimator that `robustream` gives to users starts its generators, so that "ours" here is what users get.
 ESTIMATOR_SEED = 0
+
+
+# How the learner of a batch follows from what the batch holds, for instance the share that it trims.
+Rule: TypeAlias = Callable[[Content], Recipe]
 
 
 class Split(NamedTuple):
@@ -202,41 +226,40 @@ class Shared:
             self._learners[recipe] = self.problem.learner(recipe)
         return self._learners[recipe]
 
-    def prepare(self, contents: Sequence[Content], recipes: Iterable[Recipe]) -> None:
-        """Work out what is missing, each batch being made once for all recipes."""
-        wanted = tuple(recipes)
+    def prepare(self, contents: Sequence[Content], rules: Iterable[Rule]) -> None:
+        """Work out what is missing, each batch being made once for all rules."""
         for index, content in enumerate(contents):
-            rows = self.problem.canonical(content)
-            if not self._is_ready(index, rows, wanted):
-                self._prepare(index, rows, wanted)
+            recipes = [rule(content) for rule in rules]
+            known = all((index, content, recipe) in self._estimates for recipe in recipes)
+            if not known or (index, content) not in self._splits:
+                self._prepare(index, content, recipes)
 
-    def estimates(self, contents: Sequence[Content], recipe: Recipe) -> list[Estimate]:
+    def estimates(self, contents: Sequence[Content], rule: Rule) -> list[Estimate]:
         """Return the estimates of a stream's batches."""
-        self.prepare(contents, [recipe])
-        canonical = self.problem.canonical
-        return [self._estimates[index, canonical(content), recipe] for index, content in enumerate(contents)]
+        self.prepare(contents, [rule])
+        return [self._estimates[index, content, rule(content)] for index, content in enumerate(contents)]
 
     def splits(self, contents: Sequence[Content]) -> list[Split]:
         """Return the moments of a stream's batches."""
         self.prepare(contents, [])
-        return [self._splits[index, self.problem.canonical(content)] for index, content in enumerate(contents)]
+        return [self._splits[index, content] for index, content in enumerate(contents)]
 
     def everything(
-        self, contents: Sequence[Content], recipes: Iterable[Recipe], for_batches: Iterable[Recipe]
+        self, contents: Sequence[Content], recipes: Iterable[Recipe], for_batches: Sequence[Rule]
     ) -> dict[Recipe, Array]:
         """Return the answers of learners that see all rows of a stream at once.
 
         The estimates of each batch are made on the way, since its rows are at hand.
         """
-        wanted = tuple(for_batches)
         batches = [
-            self._prepare(index, self.problem.canonical(content), wanted) for index, content in enumerate(contents)
+            self._prepare(index, content, [rule(content) for rule in for_batches])
+            for index, content in enumerate(contents)
         ]
         targets = [batch.y for batch in batches if batch.y is not None]
         rows = np.concatenate([batch.X for batch in batches])
         whole = Batch(0, "all rows", rows, np.concatenate(targets) if targets else None)
         answers = {}
-        for recipe in recipes:
+        for recipe in dict.fromkeys(recipes):
             learner = self.learner(recipe)
             point = learner.estimate(whole, np.random.default_rng(ESTIMATOR_SEED)).point
             assert point is not None
@@ -246,11 +269,13 @@ class Shared:
             answers[recipe] = answer
         return answers
 
-    def _is_ready(self, index: int, content: Content, recipes: tuple[Recipe, ...]) -> bool:
-        known = all((index, content, recipe) in self._estimates for recipe in recipes)
-        return known and (index, content) in self._splits
+    def forget(self, contents: Iterable[Content]) -> None:
+        """Drop what no other stream needs: the moments of a thousand batches take hundreds of megabytes."""
+        gone = set(contents)
+        self._estimates = {key: value for key, value in self._estimates.items() if key[1] not in gone}
+        self._splits = {key: value for key, value in self._splits.items() if key[1] not in gone}
 
-    def _prepare(self, index: int, content: Content, recipes: tuple[Recipe, ...]) -> Batch:
+    def _prepare(self, index: int, content: Content, recipes: Iterable[Recipe]) -> Batch:
         """Make a batch and work out what is not known of it yet."""
         batch, bad = self.problem.batch(index, content)
         if (index, content) not in self._splits:

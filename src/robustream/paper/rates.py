@@ -10,16 +10,18 @@ import numpy as np
 from robustream.aggregators import OnlineMedian
 from robustream.batch import Estimate
 from robustream.kernels.median import geometric_median
-from robustream.learners import Recipe, Trimmed
+from robustream.learners import Trimmed
+from robustream.paper.experiment import Context
 from robustream.paper.methods import Gathering
 from robustream.paper.problems import PROBLEMS, Shared
 from robustream.paper.results import Cell, Memory, Row
 from robustream.paper.scenarios import Content
-from robustream.paper.simulation import CONSTANT
+from robustream.paper.simulation import CONSTANT, RULES
 from robustream.paper.sizes import SIZES, Size
+from robustream.sources import place_batches
 from robustream.spaces import Array, Euclidean, Part, Parts
 
-__all__ = ["DEFAULTS", "FILTER_CONSTANTS", "rate_cells"]
+__all__ = ["DEFAULTS", "FILTER_CONSTANTS", "GAMMA", "rate_cells"]
 
 
 class Setting(NamedTuple):
@@ -28,7 +30,6 @@ class Setting(NamedTuple):
     batches: int = 40
     rows: int = 1000
     columns: int = 40
-    fraction: float = 0.0
 
 
 DEFAULTS = Setting()
@@ -37,7 +38,12 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "rows": (125, 250, 500, 1000, 2000, 4000),
     "columns": (10, 20, 40, 80, 160),
     "fraction": (0.025, 0.05, 0.1, 0.2, 0.3, 0.4),
+    # The share of outliers in the worst batches, and in the others: the latter is lambda(gamma) of Proposition 1.
+    "worst": (0.2, 0.4, 0.6, 0.8, 1.0),
+    "others": (0.025, 0.05, 0.1, 0.2, 0.3, 0.4),
 }
+# The share of the worst batches, and the outliers in them and in the others where these do not vary.
+GAMMA, WORST, OTHERS = 0.4, 1.0, 0.1
 COMPONENTS = 3
 # The filter's constant in multiples of the curvature that theory asks for. Theorem 4 allows for smaller ones, since a
 # function is convex with any smaller constant too, and not for larger ones.
@@ -53,12 +59,13 @@ class Rate(NamedTuple):
     seed: int
 
 
-def rate_cells(size: Size, seed: int) -> Iterator[Cell]:
+def rate_cells(context: Context) -> Iterator[Cell]:
     """Return a cell for each problem and each quantity that varies, and one for the filter."""
+    size, seed = context.size, context.seed
     for problem in PROBLEMS:
         for sweep in SWEEPS:
             settings = Rate(problem, sweep, size, seed)
-            yield Cell(f"theory-{problem}", sweep, run_rates, settings, 2.0 * size.theory_repetitions)
+            yield Cell(f"theory-{problem}", sweep, run_rates, settings, 1.5 * size.theory_repetitions)
     settings = Rate("filter", "batches", size, seed)
     yield Cell("theory-filter", "batches", run_filter, settings, 1.0 * size.theory_repetitions)
 
@@ -67,8 +74,6 @@ def run_rates(settings: Rate, memory: Memory) -> list[Row]:
     """Measure the error of one batch and of the median of all, along one quantity."""
     rows: list[Row] = []
     for value in SWEEPS[settings.sweep][:: settings.size.sweep_step]:
-        changed: dict[str, Any] = {settings.sweep: value if settings.sweep == "fraction" else int(value)}
-        setting = DEFAULTS._replace(**changed)
         for repetition in range(settings.size.theory_repetitions):
             common: Row = {
                 "problem": settings.problem,
@@ -76,26 +81,38 @@ def run_rates(settings: Rate, memory: Memory) -> list[Row]:
                 "value": float(value),
                 "repetition": repetition,
             }
-            for method, error in _errors(settings, setting, repetition).items():
+            for method, error in _errors(settings, value, repetition).items():
                 rows.append({**common, "method": method, "error": error})
     return rows
 
 
-def _errors(settings: Rate, setting: Setting, repetition: int) -> dict[str, float]:
-    size = SIZES["tiny"]._replace(
-        batches=setting.batches, rows=setting.rows, columns=setting.columns, components=COMPONENTS
-    )
+def _errors(settings: Rate, value: float, repetition: int) -> dict[str, float]:
+    counted: dict[str, Any] = {settings.sweep: int(value)} if settings.sweep in ("batches", "rows", "columns") else {}
+    setting = DEFAULTS._replace(**counted)
+    size = SIZES["tiny"]._replace(**setting._asdict(), components=COMPONENTS)
     problem = PROBLEMS[settings.problem](size, 1000 * settings.seed + repetition)
     shared = Shared(problem)
-    contents = (Content(setting.fraction),) * setting.batches
-    # Trimmed exactly as much as there are outliers: the bounds presume that.
-    recipe: Recipe = Trimmed(setting.fraction)
-    gathered = Gathering.of(problem, shared.learner(recipe), shared.estimates(contents, recipe))
+    contents = _contents(settings, value, setting.batches)
+    gathered = Gathering.of(problem, shared.learner(Trimmed(0.0)), shared.estimates(contents, RULES["own"]))
+    good = [answer for answer, content in zip(gathered.answers(), contents, strict=True) if content == contents[-1]]
     return {
-        "one batch": problem.error(gathered.first(1).average()),
+        "one batch": problem.error(good[0]),
+        "radius of the good batches": max(problem.error(answer) for answer in good),
         "geometric median": problem.error(gathered.geometric_median()),
         "online median": problem.error(gathered.online_median(CONSTANT[settings.problem])),
     }
+
+
+def _contents(settings: Rate, value: float, batches: int) -> list[Content]:
+    """Return the same share in all batches, or the worst ones anywhere in the stream; the last one is never bad."""
+    if settings.sweep not in ("worst", "others"):
+        return [Content(value if settings.sweep == "fraction" else 0.0)] * batches
+    # Those that agree on a wrong answer: the printed ones of regression do.
+    kind = "stronger" if settings.problem == "pca" else "printed"
+    worst = Content(value if settings.sweep == "worst" else WORST, kind)
+    others = Content(value if settings.sweep == "others" else OTHERS, kind)
+    bad = set(place_batches(round(GAMMA * batches), batches - 1, seed=settings.seed).tolist())
+    return [worst if index in bad else others for index in range(batches)]
 
 
 def run_filter(settings: Rate, memory: Memory) -> list[Row]:

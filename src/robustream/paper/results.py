@@ -36,6 +36,7 @@ class Cell:
     settings : plain data.
     cost : seconds to be expected, for the time left.
     alone : whether nothing else may run meanwhile, since time is measured.
+    ours : whether it runs our own default method, and nothing of the paper.
     """
 
     group: str
@@ -44,6 +45,7 @@ class Cell:
     settings: Any
     cost: float = 1.0
     alone: bool = False
+    ours: bool = False
 
 
 _ENVIRONMENT = b"environment"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from functools import cache
+from hashlib import sha256
 from itertools import groupby
 from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
 from threading import Thread
 
 from robustream.bench.measurement import describe_environment, same_threads
@@ -120,11 +123,21 @@ def _run_group(cells: Sequence[Cell], store: Store, advance: Callable[[Cell], No
     # Matrices this small only lose time to threads, and the other cores have groups of their own; who is alone has all.
     threads = (os.cpu_count() or 1) if cells[0].alone else 1
     with same_threads(threads):
-        environment = describe_environment(threads)
+        environment = {**describe_environment(threads), "source": _fingerprint()}
         for cell in cells:
             if not store.has(cell):
                 store.write(cell, cell.work(cell.settings, memory), environment)
             advance(cell)
+
+
+@cache
+def _fingerprint() -> str:
+    """Return a short hash of the package's source, so that a page tells which code made it."""
+    folder = Path(__file__).parents[1]
+    found = sha256()
+    for path in sorted(folder.rglob("*.py")):
+        found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()[:8]
 
 
 def _run_groups_elsewhere(groups: list[list[Cell]], store: Store, jobs: int, advance: Callable[[Cell], None]) -> None:

@@ -10,28 +10,35 @@ from typing import NamedTuple
 
 from robustream.sources import place_batches, spread_outliers
 
-__all__ = ["CLEAN", "GARBAGE", "Content", "Scenario", "adversarial", "evenly", "unevenly"]
+__all__ = ["CLEAN", "KINDS", "LEVELS", "Content", "Scenario", "adversarial", "evenly", "unevenly"]
 
-# What bad rows are: without structure, or in agreement on one wrong answer.
-GARBAGE = ("incoherent", "colluding")
+# The paper's own outliers, and stronger ones: see the classes of `problems`.
+KINDS = ("printed", "stronger")
+# Shares of outliers in a batch that is overwhelmed by them.
+LEVELS = (0.6, 1.0)
 # The largest share of nodes that are filled with outliers in an uneven spread: below one half, so that most nodes
 # stay usable.
 UNEVEN_SHARE = 0.45
-# Even shares of bad rows, and the share of bad batches, that get a closer look.
+# Even shares of outliers, and the share of bad batches, that get a closer look.
 DETAILED_FRACTIONS = (0.0, 0.2)
 DETAILED_SHARE = 0.4
 
 
 class Content(NamedTuple):
-    """The share of bad rows in a batch, and their kind: "paper", "incoherent" or "colluding"."""
+    """The share of outliers in a batch, and their kind."""
 
     level: float
-    kind: str = "paper"
+    kind: str = "printed"
 
     @property
     def beyond_repair(self) -> bool:
-        """Whether the bad rows are no minority: no learner can tell which rows are meant then."""
+        """Whether the outliers are no minority: no learner can tell which rows are meant then."""
         return self.level >= 0.5
+
+    @property
+    def own_trim(self) -> float:
+        """The batch's own share of outliers, at most half: what Eq. 6, Theorem 5 and Lemma 5 speak of."""
+        return min(self.level, 0.5)
 
 
 CLEAN = Content(0.0)
@@ -43,9 +50,9 @@ class Scenario(NamedTuple):
     name: str
     contents: tuple[Content, ...]
     spread: str  # "even", "uneven" or "adversarial"
-    fraction: float  # bad rows among all rows
+    fraction: float  # outliers among all rows
     share: float  # bad batches among all batches
-    level: float  # bad rows in a bad batch
+    level: float  # outliers in a bad batch
     kind: str
     detailed: bool = False  # whether orders, paths and constants are looked at as well
 
@@ -55,25 +62,26 @@ class Scenario(NamedTuple):
         return sum(content.beyond_repair for content in self.contents) / len(self.contents)
 
 
-def evenly(fraction: float, batches: int) -> Scenario:
-    """Return every batch the same share of the paper's outliers."""
-    contents = (Content(fraction) if fraction else CLEAN,) * batches
-    detailed = fraction in DETAILED_FRACTIONS
-    return Scenario(f"even-{fraction:g}", contents, "even", fraction, 1.0, fraction, "paper", detailed=detailed)
+def evenly(fraction: float, kind: str, batches: int) -> Scenario:
+    """Return the stream with the same share of outliers in every batch."""
+    contents = (Content(fraction, kind) if fraction else CLEAN,) * batches
+    detailed = fraction in DETAILED_FRACTIONS and kind == "printed"
+    return Scenario(f"even-{fraction:g}-{kind}", contents, "even", fraction, 1.0, fraction, kind, detailed=detailed)
 
 
-def unevenly(fraction: float, batches: int, rows: int, seed: int) -> Scenario:
-    """Fill up to 45% of the batches with the paper's outliers; what is left over lies evenly in the others."""
+def unevenly(fraction: float, kind: str, batches: int, rows: int, seed: int) -> Scenario:
+    """Return the stream with up to 45% of the batches full of outliers; what is left over lies evenly in the others."""
     levels = spread_outliers(fraction, batches, kind="concentrated", rows=rows, share=UNEVEN_SHARE, seed=seed)
     # To a thousandth, so that batches whose shares differ by one row count as the same content.
-    contents = tuple(Content(round(float(level), 3)) if level else CLEAN for level in levels)
+    contents = tuple(Content(round(float(level), 3), kind) if level else CLEAN for level in levels)
     share = sum(level > 0.5 for level in levels) / batches
-    return Scenario(f"uneven-{fraction:g}", contents, "uneven", fraction, share, 1.0, "paper")
+    return Scenario(f"uneven-{fraction:g}-{kind}", contents, "uneven", fraction, share, 1.0, kind)
 
 
 def adversarial(share: float, level: float, kind: str, batches: int, seed: int) -> Scenario:
-    """Spoil a share of the batches, and leave the others clean."""
+    """Return the stream with a share of bad batches; the others are clean."""
     bad = set(place_batches(round(share * batches), batches, seed=seed).tolist())
     contents = tuple(Content(level, kind) if index in bad else CLEAN for index in range(batches))
     name = f"adversarial-{share:g}-{level:g}-{kind}"
-    return Scenario(name, contents, "adversarial", share * level, share, level, kind, detailed=share == DETAILED_SHARE)
+    detailed = share == DETAILED_SHARE and level == 1.0
+    return Scenario(name, contents, "adversarial", share * level, share, level, kind, detailed=detailed)

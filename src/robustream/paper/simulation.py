@@ -1,4 +1,8 @@
-"""The simulations behind Figure 1: every method on every stream, from shared estimates."""
+"""The simulations behind Figure 1: every method on every stream, from shared estimates.
+
+What is trimmed is a reading of the paper. "own": each batch trims its own share of outliers, at most half, as Eq. 6,
+Theorem 5 and Lemma 5 have it. "half": one half, as Algorithm 4 prints for a share that is not known.
+"""
 
 from __future__ import annotations
 
@@ -7,48 +11,44 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from robustream.learners import Classical, Recipe, Refined, Trimmed
-from robustream.paper.drawing import draw_adversarial, draw_constants, draw_convergence, draw_fractions, draw_paths
-from robustream.paper.experiment import Context, Finding, Picture, Table, verdict
+from robustream.learners import Refined, Trimmed
+from robustream.paper.experiment import Case, Context, Table, number
 from robustream.paper.methods import Gathering, arrange, arrival
-from robustream.paper.problems import PROBLEMS, Shared, Split
+from robustream.paper.problems import PROBLEMS, Rule, Shared, Split
 from robustream.paper.results import Cell, Memory, Results, Row, root_mean_square
-from robustream.paper.scenarios import GARBAGE, Scenario, adversarial, evenly, unevenly
+from robustream.paper.scenarios import KINDS, LEVELS, Content, Scenario, adversarial, evenly, unevenly
 from robustream.paper.sizes import Size
 
 __all__ = [
-    "ALIKE",
-    "BROKEN",
     "CONSTANT",
     "CONSTANTS",
-    "DISTRIBUTED_SETUP",
-    "LEVELS",
-    "ONLINE_SETUP",
     "ORDERS",
     "RULES",
-    "SOME_TRIM",
-    "StreamWork",
-    "Streams",
+    "RULE_WORDS",
+    "Stream",
     "cells_of",
-    "closer_look",
-    "distributed_pictures",
+    "compared",
     "near_centralized",
-    "online_pictures",
-    "run_streams",
+    "run_ours",
+    "run_stream",
+    "scenario_words",
     "simulation_cells",
-    "tables_of",
-    "trim_words",
+    "stream_tables",
 ]
 
-# The filter's constant, which the paper does not give: near the best of the sweep on a clean stream.
-CONSTANT = {"pca": 1.0, "regression": 0.3}
-# A trim that users might set without knowing the share of outliers, other than a half.
-SOME_TRIM = 0.2
-# The rules of trimming that the paper speaks of: the true share of outliers, a half, or both where these are the same.
-PAPER_RULES = ("true", "half", "true and half")
+RULES: dict[str, Rule] = {"own": lambda content: Trimmed(content.own_trim), "half": lambda content: Trimmed(0.5)}
+RULE_WORDS = {"own": "own share trimmed", "half": "half trimmed"}
+# The filter's constant, which the paper does not give: of the order of one over the norm of the estimates, which is the
+# root of 5 for projectors and about 10 for coefficients.
+CONSTANT = {"pca": 0.3, "regression": 0.05}
+CONSTANTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+ORDERS = ("random", "first", "last")
+MOMENTS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 80, 100)
+# Seconds for a batch of the full size, for the time left: with all rows at once as well, without, and our own method.
+COSTS = {"pca": (0.3, 0.08, 0.06), "regression": (0.08, 0.03, 0.06)}
 
 
-class Streams(NamedTuple):
+class Stream(NamedTuple):
     """The settings of a cell: which stream of which repetition."""
 
     problem: str
@@ -58,16 +58,80 @@ class Streams(NamedTuple):
     scenario: Scenario
 
 
-class StreamWork:
-    """Run methods on one stream, from estimates that all streams of a repetition share."""
+def cells_of(problem: str, *spreads: str) -> Callable[[Context], Iterator[Cell]]:
+    """Return who gives the cells of a problem for some spreads of the outliers."""
+    return lambda context: simulation_cells(problem, context.size, context.seed, spreads)
 
-    def __init__(self, settings: Streams, shared: Shared) -> None:
+
+def simulation_cells(problem: str, size: Size, seed: int, spreads: tuple[str, ...]) -> Iterator[Cell]:
+    """Return two cells for each stream, the paper's methods and ours, which can so be run again by itself."""
+    for repetition in range(size.repetitions):
+        own = 1000 * seed + repetition
+        for scenario in _scenarios(size, own, spreads):
+            scale = size.total_rows / 10_000 * size.columns / 100
+            settings = Stream(problem, repetition, own, size, scenario)
+            central, streamed, ours = (scale * cost for cost in COSTS[problem])
+            cost = central if scenario.spread == "even" else streamed
+            yield Cell(f"{problem}-{repetition}", scenario.name, run_stream, settings, cost)
+            yield Cell(f"ours-{problem}-{repetition}", scenario.name, run_ours, settings, ours, ours=True)
+
+
+def _scenarios(size: Size, seed: int, spreads: tuple[str, ...]) -> Iterator[Scenario]:
+    if "even" in spreads:
+        yield evenly(0.0, "printed", size.batches)
+    for kind in KINDS:
+        for fraction in size.fractions:
+            if "even" in spreads:
+                yield evenly(fraction, kind, size.batches)
+            if "uneven" in spreads:
+                yield unevenly(fraction, kind, size.batches, size.rows, seed)
+        if "adversarial" in spreads:
+            for share in size.bad_shares:
+                yield from (adversarial(share, level, kind, size.batches, seed) for level in LEVELS)
+
+
+def run_stream(settings: Stream, memory: Memory) -> list[Row]:
+    """Run the paper's methods on one stream, and those it is compared with."""
+    work = _Work(settings, memory)
+    rows = [*work.centralized(), *work.yardsticks()]
+    for rule in RULES:
+        rows.extend(work.aggregates(rule))
+    if settings.scenario.detailed:
+        for order in work.orders:
+            rows.extend([*work.constants(order), *work.way(order), *work.yardsticks_on_the_way(order)])
+    work.forget()
+    return rows
+
+
+def run_ours(settings: Stream, memory: Memory) -> list[Row]:
+    """Run our own default method on one stream."""
+    work = _Work(settings, memory)
+    rows = [work.row("ours", work.problem.error(work.gather("ours").filtered()))]
+    if settings.scenario.detailed:
+        for order in work.orders:
+            gathered = work.gather("ours", order)
+            for moment in work.moments:
+                error = work.problem.error(gathered.first(moment).filtered())
+                rows.append(work.row("ours", error, order=order, seen=moment))
+    work.forget()
+    return rows
+
+
+class _Work:
+    """One stream at work, on estimates that all streams of a repetition share."""
+
+    def __init__(self, settings: Stream, memory: Memory) -> None:
         self.settings = settings
-        self.shared = shared
-        self.problem = shared.problem
+        self.shared: Shared = memory.setdefault(
+            "shared", Shared(PROBLEMS[settings.problem](settings.size, settings.seed))
+        )
+        self.problem = self.shared.problem
         self.scenario = settings.scenario
         self.constant = CONSTANT[settings.problem]
         self.bad = [content.level > 0 for content in self.scenario.contents]
+        # Where all batches are alike, every order is the same.
+        self.orders = ORDERS if self.scenario.spread == "adversarial" else ORDERS[:1]
+        self.moments = [moment for moment in MOMENTS if moment <= settings.size.batches]
 
     def row(self, method: str, error: float, **more: str | float) -> Row:
         """Return a row with the settings of the stream; `more` adds to them or takes their place."""
@@ -83,40 +147,37 @@ class StreamWork:
             "level": scenario.level,
             "beyond_repair": scenario.beyond_repair,
         }
-        defaults: Row = {"rule": "", "trim": None, "order": "random", "constant": None, "seen": None}
+        defaults: Row = {"rule": "", "order": "random", "constant": None, "seen": None}
         return {**common, "method": method, **defaults, **more, "error": error}
 
-    def recipes(self) -> Iterator[tuple[Recipe, str]]:
-        """Return the paper's learner with the true share trimmed and with half; for a closer look, others too."""
-        yield Trimmed(round(self.scenario.fraction, 4)), "true"
-        yield Trimmed(0.5), "half" if self.scenario.fraction != 0.5 else "true and half"
-        if self.scenario.detailed:
-            if self.scenario.fraction != SOME_TRIM:
-                yield Trimmed(SOME_TRIM), "0.2"
-            yield Classical(), "none"
+    def gather(self, rule: str, order: str = "random") -> Gathering:
+        """Return the estimates of the stream's batches, in order of arrival."""
+        chosen: Rule = RULES.get(rule, lambda content: Refined())
+        estimates = arrange(self.shared.estimates(self.scenario.contents, chosen), self.bad, order)
+        return Gathering.of(self.problem, self.shared.learner(chosen(Content(0.0))), estimates)
 
-    def gather(self, recipe: Recipe, order: str = "random") -> Gathering:
-        """Return the estimates that one learner makes of the stream, in order of arrival."""
-        estimates = arrange(self.shared.estimates(self.scenario.contents, recipe), self.bad, order)
-        return Gathering.of(self.problem, self.shared.learner(recipe), estimates)
+    def forget(self) -> None:
+        """Drop what only this stream has: bad and clean batches of the adversarial streams are met again."""
+        self.shared.forget(content for content in self.scenario.contents if content.level not in (0.0, *LEVELS))
 
-    def centralized(self, recipes: dict[Recipe, str]) -> Iterator[Row]:
-        """All rows at once; the estimates of each batch are made on the way."""
-        trimmed = {
-            recipe: rule for recipe, rule in recipes.items() if isinstance(recipe, Trimmed) and rule in PAPER_RULES
-        }
-        answers = self.shared.everything(self.scenario.contents, trimmed, [*recipes, Refined()])
-        for recipe, rule in trimmed.items():
-            yield self.row("centralized", self.problem.error(answers[recipe]), rule=rule, trim=recipe.trim)
+    def centralized(self) -> Iterator[Row]:
+        """Trim all rows at once; where batches differ, the rows are those of the even spread."""
+        if self.scenario.spread != "even":
+            return
+        chosen = {rule: RULES[rule](Content(self.scenario.fraction)) for rule in RULES}
+        answers = self.shared.everything(self.scenario.contents, chosen.values(), list(RULES.values()))
+        for rule, recipe in chosen.items():
+            yield self.row("centralized", self.problem.error(answers[recipe]), rule=rule)
 
     def yardsticks(self) -> Iterator[Row]:
-        """Measure what needs no estimates on the whole stream."""
+        """Measure the plain method on the whole stream, and the oracles."""
+        self.shared.prepare(self.scenario.contents, list(RULES.values()))
         splits = self.shared.splits(self.scenario.contents)
         usable = [not content.beyond_repair for content in self.scenario.contents]
-        for method, error in self.yardstick_errors(splits, usable):
+        for method, error in self._plain_errors(splits, usable):
             yield self.row(method, error)
 
-    def yardstick_errors(self, splits: Sequence[Split], usable: Sequence[bool]) -> Iterator[tuple[str, float]]:
+    def _plain_errors(self, splits: Sequence[Split], usable: Sequence[bool]) -> Iterator[tuple[str, float]]:
         """The plain method on all rows, on the clean ones, and on the clean ones of batches that can be repaired."""
         clean = reduce(add, (split.clean for split in splits))
         chosen = {"plain": clean + reduce(add, (split.bad for split in splits)), "oracle": clean}
@@ -128,272 +189,110 @@ class StreamWork:
             if moments.rows > self.settings.size.columns:
                 yield method, self.problem.error(self.problem.plain(moments))
 
-    def aggregates(self, recipe: Recipe, rule: str) -> Iterator[Row]:
-        """One learner under every aggregator."""
-        gathered = self.gather(recipe)
+    def aggregates(self, rule: str) -> Iterator[Row]:
+        """One way of trimming under every aggregator, and batches by themselves."""
+        gathered = self.gather(rule)
         answers = {
             "averaging": gathered.average(),
             "geometric median": gathered.geometric_median(),
             "online median": gathered.online_median(self.constant),
         }
-        if self.scenario.spread == "adversarial":
-            sound = [estimate for estimate, bad in zip(gathered.estimates, self.bad, strict=True) if not bad]
-            alone = gathered._replace(estimates=tuple(sound))
-            answers["averaging, bad batches left out"] = alone.average()
-            answers["geometric median, bad batches left out"] = alone.geometric_median()
-            answers["online median, bad batches left out"] = alone.online_median(self.constant)
         if self.settings.problem == "pca":
             answers["averaging of eigenvectors"] = gathered.average_eigenvectors()
         for method, answer in answers.items():
-            constant = {"constant": self.constant} if method.startswith("online median") else {}
-            trim = recipe.trim if isinstance(recipe, Trimmed) else 0.0
-            yield self.row(method, self.problem.error(answer), rule=rule, trim=trim, **constant)
+            constant = {"constant": self.constant} if method == "online median" else {}
+            yield self.row(method, self.problem.error(answer), rule=rule, **constant)
+        if self.scenario.spread == "adversarial":
+            errors = [self.problem.error(answer) for answer in gathered.answers()]
+            good = [error for error, bad in zip(errors, self.bad, strict=True) if not bad]
+            yield self.row("radius of the good batches", max(good), rule=rule)
+            yield self.row("one good batch", root_mean_square(good), rule=rule)
+            bad = [error for error, is_bad in zip(errors, self.bad, strict=True) if is_bad]
+            yield self.row("one bad batch", root_mean_square(bad), rule=rule)
+
+    def constants(self, order: str) -> Iterator[Row]:
+        """The filter's final error for several constants."""
+        gathered = self.gather("own", order)
+        for constant in CONSTANTS:
+            error = self.problem.error(gathered.online_median(constant))
+            yield self.row("constant", error, rule="own", order=order, constant=constant)
+
+    def way(self, order: str) -> Iterator[Row]:
+        """Errors after some numbers of batches."""
+        error, gathered = self.problem.error, self.gather("own", order)
+        for moment, answer in zip(self.moments, gathered.online_path(self.constant, self.moments), strict=True):
+            yield self.row("online median", error(answer), rule="own", order=order, seen=moment)
+        for moment in self.moments:
+            some = gathered.first(moment)
+            yield self.row("averaging", error(some.average()), rule="own", order=order, seen=moment)
+            yield self.row("geometric median", error(some.geometric_median()), rule="own", order=order, seen=moment)
+
+    def yardsticks_on_the_way(self, order: str) -> Iterator[Row]:
+        """The plain method and the oracles on what has arrived, and the share of it that is beyond repair."""
+        contents, splits = self.scenario.contents, self.shared.splits(self.scenario.contents)
+        order_of_batches = arrival(self.bad, order)
+        for moment in self.moments:
+            arrived = order_of_batches[:moment]
+            usable = [not contents[index].beyond_repair for index in arrived]
+            share = 1 - sum(usable) / moment
+            for method, error in self._plain_errors([splits[index] for index in arrived], usable):
+                yield self.row(method, error, order=order, seen=moment, beyond_repair=share)
 
 
-CONSTANTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-ORDERS = ("random", "first", "last")
-MOMENTS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 80, 100)
+def compared(results: Results, method: str, other: str, names: tuple[str, str], **rules: str) -> dict[str, float]:
+    """Return the errors of two methods under their names, and the factor between them."""
+    errors = [results.rms(method=one, rule=("", rules.get("rule", "own"))) for one in (method, other)]
+    return {names[0]: errors[0], names[1]: errors[1], "factor": errors[0] / errors[1]}
 
 
-def closer_look(work: StreamWork, recipes: dict[Recipe, str]) -> Iterator[Row]:
-    """Return the rows that only some streams have."""
-    adversarial = work.scenario.spread == "adversarial"
-    # Where all batches are alike, every order is the same.
-    for order in ORDERS if adversarial else ORDERS[:1]:
-        yield from _constants(work, order)
-        yield from _way(work, order)
-        yield from _yardsticks_on_the_way(work, order)
-    if adversarial:
-        for recipe, rule in recipes.items():
-            yield from _batches_alone(work, recipe, rule)
+def near_centralized(method: str, name: str, kind: str) -> Callable[[Results], list[Case]]:
+    """Return who compares a method with the centralized one for shares up to one half, the same in every batch."""
+
+    def cases(results: Results) -> list[Case]:
+        found = []
+        for fraction in results.different("fraction", spread="even"):
+            if fraction > 0.5 or (fraction == 0 and kind == "stronger"):
+                continue
+            some = results.where(spread="even", fraction=fraction, seen=None, kind=kind)
+            for rule, words in RULE_WORDS.items():
+                numbers = compared(some, method, "centralized", (name, "centralized"), rule=rule)
+                found.append(Case(f"share {fraction:g}, {words}", numbers))
+        return found
+
+    return cases
 
 
-def _true_trim(work: StreamWork) -> Trimmed:
-    return Trimmed(round(work.scenario.fraction, 4))
-
-
-def _moments(work: StreamWork) -> list[int]:
-    return [moment for moment in MOMENTS if moment <= work.settings.size.batches]
-
-
-def _constants(work: StreamWork, order: str) -> Iterator[Row]:
-    """The filter's final error for several constants, with the true share trimmed."""
-    recipe = _true_trim(work)
-    gathered = work.gather(recipe, order)
-    for constant in CONSTANTS:
-        error = work.problem.error(gathered.online_median(constant))
-        yield work.row("constant", error, rule="true", trim=recipe.trim, order=order, constant=constant)
-
-
-def _way(work: StreamWork, order: str) -> Iterator[Row]:
-    """Errors after some numbers of batches, with the true share trimmed."""
-    error, recipe, seen = work.problem.error, _true_trim(work), _moments(work)
-    gathered, ours = work.gather(recipe, order), work.gather(Refined(), order)
-    names: dict[str, str | float] = {"rule": "true", "trim": recipe.trim, "order": order}
-    for moment, answer in zip(seen, gathered.online_path(work.constant, seen), strict=True):
-        yield work.row("online median", error(answer), **names, constant=work.constant, seen=moment)
-    for moment in seen:
-        some = gathered.first(moment)
-        yield work.row("averaging", error(some.average()), **names, seen=moment)
-        yield work.row("geometric median", error(some.geometric_median()), **names, seen=moment)
-        yield work.row("ours", error(ours.first(moment).filtered()), order=order, seen=moment)
-
-
-def _yardsticks_on_the_way(work: StreamWork, order: str) -> Iterator[Row]:
-    """The plain method and the oracles on what has arrived, and the share of it that is beyond repair."""
-    contents, splits = work.scenario.contents, work.shared.splits(work.scenario.contents)
-    order_of_batches = arrival(work.bad, order)
-    for moment in _moments(work):
-        arrived = order_of_batches[:moment]
-        usable = [not contents[index].beyond_repair for index in arrived]
-        share = 1 - sum(usable) / moment
-        for method, error in work.yardstick_errors([splits[index] for index in arrived], usable):
-            yield work.row(method, error, order=order, seen=moment, beyond_repair=share)
-
-
-def _batches_alone(work: StreamWork, recipe: Recipe, rule: str) -> Iterator[Row]:
-    """The error of one batch by itself, as the root mean square over the bad ones and over the good ones."""
-    gathered = work.gather(recipe)
-    for name, wanted in (("one bad batch", True), ("one good batch", False)):
-        errors = [
-            work.problem.error(gathered._replace(estimates=(estimate,)).average())
-            for estimate, bad in zip(gathered.estimates, work.bad, strict=True)
-            if bad == wanted
-        ]
-        yield work.row(name, root_mean_square(errors), rule=rule)
-
-
-LEVELS = (0.6, 1.0)
-# Seconds for a batch of the full size and all methods, for the time left: with all rows at once as well, or without.
-COSTS = {"pca": (0.22, 0.04), "regression": (0.08, 0.03)}
-
-
-def simulation_cells(problem: str, size: Size, seed: int, spreads: tuple[str, ...]) -> Iterator[Cell]:
-    """Return the cells of a problem for some spreads of the bad rows."""
-    for repetition in range(size.repetitions):
-        own = 1000 * seed + repetition
-        for scenario in _scenarios(size, own, spreads):
-            scale = size.total_rows / 10_000 * size.columns / 100
-            cost = scale * COSTS[problem][0 if _has_centralized(scenario) else 1]
-            settings = Streams(problem, repetition, own, size, scenario)
-            yield Cell(f"{problem}-{repetition}", scenario.name, run_streams, settings, cost)
-
-
-def _scenarios(size: Size, seed: int, spreads: tuple[str, ...]) -> Iterator[Scenario]:
-    if "even" in spreads:
-        yield from (evenly(fraction, size.batches) for fraction in size.fractions)
-    if "uneven" in spreads:
-        yield from (unevenly(fraction, size.batches, size.rows, seed) for fraction in size.fractions if fraction)
-    if "adversarial" in spreads:
-        for share in size.bad_shares:
-            for level in LEVELS:
-                yield from (adversarial(share, level, kind, size.batches, seed) for kind in GARBAGE)
-
-
-def _has_centralized(scenario: Scenario) -> bool:
-    """Whether all rows are put together as well: an uneven spread has the rows of an even one."""
-    return scenario.spread == "even" or scenario.detailed
-
-
-def run_streams(settings: Streams, memory: Memory) -> list[Row]:
-    """Run all methods on one stream."""
-    shared = memory.setdefault("shared", Shared(PROBLEMS[settings.problem](settings.size, settings.seed)))
-    work = StreamWork(settings, shared)
-    recipes = dict(work.recipes())
-    rows: list[Row] = []
-    if _has_centralized(settings.scenario):
-        rows.extend(work.centralized(recipes))
-    shared.prepare(settings.scenario.contents, [*recipes, Refined()])
-    rows.extend(work.yardsticks())
-    for recipe, rule in recipes.items():
-        rows.extend(work.aggregates(recipe, rule))
-    rows.append(work.row("ours", shared.problem.error(work.gather(Refined()).filtered())))
-    if settings.scenario.detailed:
-        rows.extend(closer_look(work, recipes))
-    return rows
-
-
-_METHODS = ("plain", "centralized", "averaging", "geometric median", "online median", "ours", "oracle")
-_EIGENVECTORS = ("averaging of eigenvectors",)
-
-ONLINE_SETUP = (
-    "p = 100, N = 1e6 rows in T = 100 batches, noise 1, outliers of magnitude 10; a tenth of the rows in a quick run. "
-    "Streams: outliers spread evenly over the batches; 45% of the batches filled with outliers first and the rest "
-    "spread evenly (at a share of 0.6 the other batches hold 27%); and an adversarial choice of 10 to 45% bad "
-    "batches, the others clean, with 60% or 100% bad rows in a bad batch, without structure or in agreement on one "
-    "wrong answer. The learner trims the true share of bad rows in the whole stream, or one half. The filter's "
-    "constant, which the paper does not give, is 1 for PCA and 0.3 for regression, near the best of the sweep. Bands "
-    "are the span of all repetitions, lines their root mean square."
-)
-DISTRIBUTED_SETUP = (
-    "p = 100, N = 1e6 rows on k = 100 nodes, noise 1, outliers of magnitude 10; a tenth of the rows in a quick run. "
-    "The paper does not say how outliers are spread over nodes. Even: every node has the same share. Uneven: 45% of "
-    "the nodes are filled with outliers first, the rest is spread evenly, so that at 0.6 the other nodes hold 27% and "
-    "a majority of the nodes is below its breakdown point. Trimmed: the true share of outliers, or one half."
-)
-
-
-def cells_of(problem: str, *spreads: str) -> Callable[[Context], Iterator[Cell]]:
-    """Return the cells of some spreads."""
-    return lambda context: simulation_cells(problem, context.size, context.seed, spreads)
-
-
-def _methods(problem: str) -> tuple[str, ...]:
-    return (*_METHODS[:2], *_EIGENVECTORS, *_METHODS[2:]) if problem == "pca" else _METHODS
-
-
-def online_pictures(problem: str, name: str) -> Sequence[Picture]:
-    """Return the pictures of an online experiment."""
-    methods = _methods(problem)
-    # All rows at once are the same rows whatever the batches they came in; there is nothing to show by bad batches.
-    streamed = tuple(method for method in methods if method != "centralized")
-    return (
-        Picture(f"{name}-fractions", "Error against the share of outliers.", draw_fractions(problem, methods)),
-        Picture(
-            f"{name}-bad-batches-true-trim",
-            "Error against the share of bad batches; the true share of bad rows is trimmed.",
-            draw_adversarial(problem, "true", streamed),
-        ),
-        Picture(
-            f"{name}-bad-batches-half-trim",
-            "Error against the share of bad batches; one half is trimmed, as Algorithm 4 prints.",
-            draw_adversarial(problem, "half", streamed),
-        ),
-        Picture(f"{name}-convergence", "Error against batches seen, all batches alike.", draw_convergence(problem)),
-        Picture(
-            f"{name}-batches-seen",
-            "Error against batches seen; 40% of the batches are all outliers, the true share is trimmed. Where they "
-            "come anywhere, in some repetitions they are the majority of the first batches.",
-            draw_paths(problem),
-        ),
-        Picture(
-            f"{name}-constant",
-            "Error at the end against the filter's constant, the true share trimmed.",
-            draw_constants(problem),
-        ),
-    )
-
-
-def distributed_pictures(problem: str, name: str) -> Sequence[Picture]:
-    """Return the picture of a distributed experiment."""
-    methods = tuple(method for method in _methods(problem) if method != "online median")
-    return (Picture(f"{name}-fractions", "Error against the share of outliers.", draw_fractions(problem, methods)),)
-
-
-def tables_of(problem: str, *spreads: str) -> Callable[[Results], Sequence[Table]]:
-    """Return errors as numbers: one line for each stream, with the true share trimmed."""
-    columns = [method for method in _methods(problem) if method != "oracle"]
+def stream_tables(problem: str, *spreads: str) -> Callable[[Results], Sequence[Table]]:
+    """Return who gives the errors as numbers: one line for each stream, each batch trimming its own share."""
+    columns = {
+        "plain": "plain",
+        "centralized": "centralized",
+        "averaging": "averaging",
+        **({"averaging of eigenvectors": "averaging of eigenvectors"} if problem == "pca" else {}),
+        "geometric median": "DRL",
+        "online median": "ORL",
+        "oracle": "oracle",
+    }
 
     def tables(results: Results) -> Sequence[Table]:
         lines = []
-        for scenario in results.where(problem=problem, spread=spreads).different("scenario"):
-            some = results.where(problem=problem, scenario=scenario, seen=None, order="random")
-            errors = [some.rms(method=method, rule=("", "true", "true and half")) for method in columns]
-            ours, oracle, usable = (some.rms(method=name) for name in ("ours", "oracle", "oracle of usable batches"))
-            ratios = [_number(ours / yardstick, ".2f") for yardstick in (oracle, usable)]
-            lines.append([scenario, *(_number(error) for error in (*errors, oracle)), *ratios])
-        head = ["stream", *columns, "oracle", "ours / oracle", "ours / oracle of usable batches"]
+        some = results.where(problem=problem, spread=spreads, seen=None, order="random", rule=("", "own"))
+        for scenario in some.different("scenario"):
+            here = some.where(scenario=scenario)
+            lines.append([scenario_words(here), *(number(here.rms(method=method)) for method in columns)])
         caption = (
-            "Root mean square of the relative error over repetitions, the true share trimmed. Names say the share of "
-            "outliers, or the share of bad batches, then that of outliers in them and their kind. The oracle is the "
-            "plain method on all clean rows; that of usable batches has those of batches with fewer than half outliers."
+            "Root mean square of the relative error over repetitions; each batch trims its own share, at most half. "
+            "The oracle is the plain method on all clean rows."
         )
-        return (Table(caption, head, lines),)
+        return (Table(caption, ("outliers", *columns.values()), lines),)
 
     return tables
 
 
-def _number(value: float, form: str = ".3g") -> str:
-    return "-" if value != value else format(value, form)
-
-
-# Within this factor two errors count as comparable; beyond the other one a method counts as broken by bad rows.
-ALIKE = 1.25
-BROKEN = 3.0
-RULES = {"true": ("true", "true and half"), "half": ("half", "true and half")}
-
-
-def trim_words(rule: str) -> str:
-    """Say how much is trimmed."""
-    return {"true": "the true share trimmed", "half": "a half trimmed", "none": "nothing trimmed"}.get(
-        rule, f"{rule} trimmed"
-    )
-
-
-def near_centralized(results: Results, method: str) -> Finding:
-    """Compare a method with the centralized one where all batches have the same share of outliers, up to one half."""
-    ratios = {
-        (fraction, rule): results.rms(spread="even", fraction=fraction, method=method, rule=RULES[rule], seen=None)
-        / results.rms(spread="even", fraction=fraction, method="centralized", rule=RULES[rule])
-        for fraction in results.different("fraction", spread="even")
-        if fraction <= 0.5
-        for rule in RULES
-    }
-    near = {key: ratio for key, ratio in ratios.items() if ratio <= ALIKE}
-    worst = max(ratios, key=lambda key: ratios[key])
-    text = (
-        f"Outliers spread evenly, up to one half: its error is {min(ratios.values()):.2f} to "
-        f"{max(ratios.values()):.2f} times that of the centralized method; within {ALIKE} times in {len(near)} of "
-        f"{len(ratios)} settings (worst at a share of {worst[0]:g}, {trim_words(worst[1])})."
-    )
-    return Finding(verdict(len(near), len(ratios)), text)
+def scenario_words(results: Results) -> str:
+    """Return what a stream is, from any of its rows."""
+    row = results.rows[0]
+    kind = f"{row['kind']}, " if row["fraction"] else ""
+    if row["spread"] == "adversarial":
+        return f"{kind}{row['share']:.0%} of the batches bad, {row['level']:.0%} in these"
+    return f"{kind}{row['fraction']:.0%}, {row['spread']}" if row["fraction"] else "none"

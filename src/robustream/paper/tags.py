@@ -17,12 +17,14 @@ __all__ = [
     "Images",
     "Scores",
     "Split",
-    "cifar_folder",
     "cut_images",
+    "data_folder",
     "held_out",
     "load_cifar",
     "load_clip_art",
+    "load_delicious",
     "score_tags",
+    "whiten",
 ]
 
 Array = NDArray[np.float32]
@@ -30,6 +32,8 @@ Array = NDArray[np.float32]
 CIFAR_LABELS = ("worst", "random1", "aggre", "clean")
 # How much the features of a spoiled image are stretched.
 STRETCH = 10.0
+# The number of tags, as in the paper.
+TAGS = 200
 
 
 class Images(NamedTuple):
@@ -74,10 +78,22 @@ def load_clip_art() -> Images:
     return Images(features, tags, json.loads((folder / "tags.json").read_text(encoding="utf-8")))
 
 
-def cifar_folder(data: Path | None) -> Path | None:
-    """Return the folder of CIFAR-10N features if it is there; its licence does not let it come with the package."""
-    folder = None if data is None else data / "cifar10n_cnn"
+def data_folder(data: Path | None, name: str) -> Path | None:
+    """Return the folder of a data set that does not come with the package, if it is there."""
+    folder = None if data is None else data / name
     return folder if folder is not None and (folder / "data.npz").exists() else None
+
+
+def load_delicious(folder: Path) -> Images:
+    """Load bookmarked pages: words as 0 and 1, and the commonest tags that users gave them."""
+    with np.load(folder / "data.npz") as data:
+        features, tags = (np.zeros(data[f"{name}_shape"], np.float32) for name in "XY")
+        features[data["X_row"], data["X_col"]] = 1
+        tags[data["Y_row"], data["Y_col"]] = 1
+    commonest = np.argsort(-tags.sum(axis=0), kind="stable")[:TAGS]
+    names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
+    listed = names if isinstance(names, list) else [str(place) for place in range(tags.shape[1])]
+    return Images(features, tags[:, commonest], [str(listed[place]) for place in commonest.tolist()])
 
 
 def load_cifar(folder: Path, labels: str) -> tuple[Images, Images]:
@@ -89,6 +105,21 @@ def load_cifar(folder: Path, labels: str) -> tuple[Images, Images]:
         train = Images(data["Xtr_u8"].astype(np.float32) * scale, one_of_ten[data[f"ytr_{labels}"]], names)
         test = Images(data["Xte_u8"].astype(np.float32) * scale, one_of_ten[data["yte_clean"]], names)
     return train, test
+
+
+def whiten(train: Images, test: Images, columns: int) -> tuple[Images, Images]:
+    """Reduce features to their leading directions, each with mean 0 and variance 1: RoTR presumes that (Lemma 5).
+
+    One transformation for all batches, made from the features that are learned from before any of them is spoiled.
+    """
+    center = train.features.mean(axis=0, dtype=np.float64)
+    variances, directions = np.linalg.eigh(np.cov((train.features - center).T))
+    chosen = np.argsort(-variances)[:columns]
+    matrix = directions[:, chosen] / np.sqrt(variances[chosen])
+    return (
+        train._replace(features=((train.features - center) @ matrix).astype(np.float32)),
+        test._replace(features=((test.features - center) @ matrix).astype(np.float32)),
+    )
 
 
 def held_out(images: Images, seed: int, share: float = 0.2) -> tuple[Images, Images]:

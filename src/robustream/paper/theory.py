@@ -3,149 +3,126 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from robustream.paper.drawing import STYLES, legend_below, logarithmic, new_figure, plot_band, tidy
-from robustream.paper.experiment import Claim, Context, Experiment, Finding, Picture, Table, verdict
-from robustream.paper.lemmas import lemma_cells
-from robustream.paper.rates import DEFAULTS, FILTER_CONSTANTS, rate_cells
+from robustream.paper.experiment import Case, Claim, Context, Criterion, Experiment, Picture, Table
+from robustream.paper.lemmas import lemma_cells, median_constant
+from robustream.paper.rates import DEFAULTS, FILTER_CONSTANTS, GAMMA, rate_cells
 from robustream.paper.results import Cell, Results, slope
 
-__all__ = ["EXPERIMENT", "THEORY_CLAIMS", "draw_filter", "draw_lemmas", "draw_rates"]
+__all__ = ["EXPERIMENT", "draw_filter", "draw_lemmas", "draw_rates"]
 
 # Measured slopes may be steeper than a bound's; above it by more than this they contradict it.
 TOLERANCE = 0.1
-NAMES = {"batches": "T", "rows": "b", "columns": "p", "fraction": "odds of outliers"}
+NAMES = {"batches": "T", "rows": "b", "columns": "p", "fraction": "odds of outliers", "others": "lambda(gamma)"}
 
 
-def _lemma_1(results: Results) -> Finding:
+def _lemma_1(results: Results) -> list[Case]:
     some = results.where(statement="lemma 1")
-    largest = max(some.values("largest"))
-    text = (
-        f"Largest error over {sum(some.values('trials')):.0f} samples with bad points that agree, near or far: "
-        f"{largest:.2f} of the bound."
-    )
-    return Finding("holds" if largest <= 1 + 1e-6 else "does not hold", text)
+    return [
+        Case(
+            f"{share:.0%} bad points, near or far",
+            {"largest part of the bound": max(some.values("largest", share=share))},
+        )
+        for share in some.different("share")
+    ]
 
 
-def _lemma_4(results: Results) -> Finding:
-    some = results.where(statement="lemma 4")
-    pairs = list(zip(some.values("observed"), some.values("promised"), strict=True))
-    kept = sum(observed >= promised for observed, promised in pairs)
-    gap = min(observed - promised for observed, promised in pairs)
-    text = f"The median is near as often as promised in {kept} of {len(pairs)} settings; least margin {gap:+.4f}."
-    return Finding(verdict(kept, len(pairs)), text)
+def _lemma_4(results: Results) -> list[Case]:
+    return [
+        Case(
+            f"chance of a good estimate {row['good']:.1f}, gamma {row['share']:g}",
+            {"promised": float(row["promised"]), "observed": float(row["observed"]),  # type: ignore[arg-type]
+             "margin": float(row["observed"]) - float(row["promised"])},  # type: ignore[arg-type]
+        )
+        for row in results.where(statement="lemma 4").rows
+    ]  # fmt: skip
 
 
-def _theorem_3(results: Results) -> Finding:
+def _theorem_3(results: Results) -> list[Case]:
     some = results.where(statement="theorem 3")
-    space, line = some.mean("least", cloud="in space"), some.mean("least", cloud="on a straight line")
-    text = (
-        f"Least curvature over pairs of points: {space:.3f} for a cloud in space, {line:.3f} for one on a straight "
-        "line, which Condition 1 excludes."
-    )
-    return Finding("holds" if space > 0 else "does not hold", text)
+    line = some.mean("least", cloud="on a straight line")
+    return [
+        Case(
+            "a cloud in space (Condition 1 excludes a straight line)",
+            {"least curvature": some.mean("least", cloud="in space"), "on a straight line": line},
+        )
+    ]
 
 
-def _theorem_4(results: Results) -> Finding:
-    slopes = {}
-    for name in FILTER_CONSTANTS:
-        some = results.where(problem="filter", method=f"to the median, constant {name}")
-        places = [place for place in some.different("value") if place >= 30]
-        slopes[name] = slope(places, [some.rms(value=place) for place in places])
+def _theorem_4(results: Results) -> list[Case]:
+    found = []
     places = [place for place in results.different("value", problem="filter") if place >= 30]
     # With the chance that the theorem leaves open at 1 / e, the largest it allows for.
     bound = slope(places, [(math.log(math.log(place)) + 2) / place for place in places])
-    listed = "; ".join(f"constant {name}: {value:.2f}" for name, value in slopes.items())
-    # A function is convex with any smaller constant too, so that the theorem speaks of these as well.
-    rate = [slopes[name] <= bound + TOLERANCE for name, factor in FILTER_CONSTANTS.items() if factor <= 1]
-    text = (
-        f"Slopes of the filter's distance to the median on logarithmic axes: {listed}. The rate has {bound:.2f} over "
-        "the same steps. It is there only for the one constant that equals the curvature; smaller ones, which the "
-        "theorem allows for, give about -1/2, as its source proves for the squared distance, and larger ones stop "
-        "short."
-    )
-    return Finding(verdict(sum(rate), len(rate)), text)
+    for name, factor in FILTER_CONSTANTS.items():
+        some = results.where(problem="filter", method=f"to the median, constant {name}")
+        measured = slope(places, [some.rms(value=place) for place in places])
+        # A function is convex with any smaller constant too: the theorem speaks of these as well, not of larger ones.
+        if factor <= 1:
+            numbers = {"slope": measured, "slope of the rate": bound, "slope above it": measured - bound}
+            found.append(Case(f"constant {name}", numbers))
+    return found
+
+
+def _odds(fraction: float) -> float:
+    return fraction / (1 - fraction)
 
 
 def _measured(results: Results, problem: str, sweep: str, method: str) -> float:
     """Return the slope of an error along one quantity, on logarithmic axes."""
     some = results.where(problem=problem, sweep=sweep, method=method)
     places = some.different("value")
-    shown = [place / (1 - place) if sweep == "fraction" else place for place in places]
+    shown = [_odds(place) if sweep in ("fraction", "others") else place for place in places]
     return slope(shown, [some.rms(value=place) for place in places])
 
 
-def _slopes(results: Results, problem: str, method: str, bounds: dict[str, float]) -> tuple[int, str]:
-    """Count the slopes that are no larger than those of a bound's leading terms, and say all of them."""
-    slopes = {sweep: _measured(results, problem, sweep, method) for sweep in bounds}
-    good = sum(slopes[sweep] <= bound + TOLERANCE for sweep, bound in bounds.items())
-    return good, "; ".join(f"{NAMES[sweep]} {slopes[sweep]:.2f} (bound {bound:g})" for sweep, bound in bounds.items())
+def _slopes(problem: str, method: str, bounds: dict[str, float]) -> Callable[[Results], list[Case]]:
+    """Return who compares slopes with those of a bound's leading terms."""
+
+    def cases(results: Results) -> list[Case]:
+        found = []
+        for sweep, bound in bounds.items():
+            measured = _measured(results, problem, sweep, method)
+            numbers = {"slope": measured, "slope of the bound": bound, "slope above it": measured - bound}
+            found.append(Case(NAMES[sweep], numbers))
+        return found
+
+    return cases
 
 
-def _rate(results: Results, problem: str, bounds: dict[str, float]) -> Finding:
-    """Judge the bound of one batch."""
-    good, words = _slopes(results, problem, "one batch", bounds)
-    text = f"Slopes of the error on logarithmic axes: {words}. A bound holds if the error rises no faster."
-    return Finding(verdict(good, len(bounds)), text)
+def _lambda_gamma(problem: str) -> Callable[[Results], list[Case]]:
+    """Return who asks whether the worst batches leave the error bounded, however bad they are."""
+
+    def cases(results: Results) -> list[Case]:
+        found = []
+        some = results.where(problem=problem, sweep="worst")
+        for value in some.different("value"):
+            here = some.where(value=value)
+            bound = median_constant(GAMMA) * here.rms(method="radius of the good batches")
+            for method, name in (("geometric median", "exact median"), ("online median", "ORL")):
+                error = here.rms(method=method)
+                numbers = {"error": error, "C_gamma times the radius": bound, "part of the bound": error / bound}
+                found.append(Case(f"{value:.0%} outliers in the worst 40%, {name}", numbers))
+        return found
+
+    return cases
 
 
-def _streamed_rate(results: Results, problem: str, bounds: dict[str, float]) -> Finding:
-    """Judge the bound of a stream as its proof does: the exact median's error, and the filter's way to it apart."""
-    good, words = _slopes(results, problem, "geometric median", bounds)
-    filtered = ", ".join(
-        f"{NAMES[sweep]} {_measured(results, problem, sweep, 'online median'):.2f}" for sweep in ("batches", *bounds)
-    )
-    text = (
-        "The bound is the sum of the exact median's error and the filter's distance to it. Slopes of the former on "
-        f"logarithmic axes: {words}. Slopes of the filter's error: {filtered}; its distance to the median, which is "
-        "the term in T, is judged at Theorem 4."
-    )
-    return Finding(verdict(good, len(bounds)), text)
-
-
-def _single(results: Results) -> Finding:
+def _single(results: Results) -> list[Case]:
     """Ask whether one bad estimate ruins the average and leaves the median alone."""
     some = results.where(statement="one bad estimate")
-    near, far = (some.where(distance=distance) for distance in (0.0, max(some.different("distance"))))
-    averaging, median = (far.mean(name) / near.mean(name) for name in ("averaging", "median"))
-    projectors = far.mean("projectors") / near.mean("projectors")
-    text = (
-        f"One of 40 estimates at a distance of {far.mean('distance'):,.0f} spreads: the average's error grows "
-        f"{averaging:,.0f} times, the median's {median:.2f} times. One of 40 projectors as wrong as it can be: the "
-        f"average's grows {projectors:.2f} times only, since projectors are bounded."
-    )
-    return Finding(verdict((averaging > 100) + (projectors > 2), 2) if median < 2 else "does not hold", text)
-
-
-THEORY_CLAIMS = (
-    Claim("l.106, Lemma 1", "The median's error is at most C_gamma times the radius of the good points.", _lemma_1),
-    Claim("l.265", "A single bad estimate can make the average arbitrarily bad, and not the median.", _single),
-    Claim("l.367, Lemma 4", "The median is near with a chance that grows with the number of estimates.", _lemma_4),
-    Claim("l.430, Theorem 3", "The median's loss is strongly convex.", _theorem_3),
-    Claim("l.442, Theorem 4", "The filter nears the median at the rate log log t / t.", _theorem_4),
-    Claim(
-        "l.166, l.229, Proposition 1, Theorem 1",
-        "ORL-PCA: the error falls as 1/sqrt(b) and rises at most with p and the odds of outliers.",
-        lambda results: _streamed_rate(results, "pca", {"rows": -0.5, "columns": 1.0, "fraction": 1.0}),
-    ),
-    Claim(
-        "l.254, Theorem 2",
-        "ORL-LR: the error falls as 1/sqrt(b) and rises at most with sqrt(p) and the odds of outliers.",
-        lambda results: _streamed_rate(results, "regression", {"rows": -0.5, "columns": 0.5, "fraction": 1.0}),
-    ),
-    Claim(
-        "l.478, Theorem 5",
-        "RC-PCA on one batch: the error falls as 1/sqrt(n), rises as sqrt(p) and with the odds of outliers.",
-        lambda results: _rate(results, "pca", {"rows": -0.5, "columns": 0.5, "fraction": 1.0}),
-    ),
-    Claim(
-        "l.525, Lemma 5",
-        "RoTR on one batch: the error falls as 1/sqrt(n), rises as sqrt(p) and with the odds of outliers.",
-        lambda results: _rate(results, "regression", {"rows": -0.5, "columns": 0.5, "fraction": 1.0}),
-    ),
-)
+    near, far = (some.where(distance=distance) for distance in (0.0, max(some.different("distance"), default=0.0)))
+    median = far.mean("median") / near.mean("median")
+    return [
+        Case(words, {"average's error grows": growth, "median's error grows": median, "factor": growth / median})
+        for words, growth in (
+            ("one of 40 vectors, far away", far.mean("averaging") / near.mean("averaging")),
+            ("one of 40 projectors, as wrong as it can be", far.mean("projectors") / near.mean("projectors")),
+        )
+    ]
 
 
 AXIS_NAMES = {
@@ -198,10 +175,6 @@ def _mark_places(axes: Any, places: list[float]) -> None:
     # Long names start at the second place: at the first one they would meet those of the panel to the left.
     for label in axes.get_xticklabels()[0 if places and places[0] < 1 else 1 :: 2]:
         label.set_visible(False)
-
-
-def _odds(fraction: float) -> float:
-    return fraction / (1 - fraction)
 
 
 def _draw_slope(axes: Any, places: list[float], start: float, exponent: float) -> None:
@@ -258,24 +231,85 @@ def draw_lemmas(results: Results) -> Any:
 
 
 def _cells(context: Context) -> Iterator[Cell]:
-    yield from lemma_cells(context.size, context.seed)
-    yield from rate_cells(context.size, context.seed)
+    yield from lemma_cells(context)
+    yield from rate_cells(context)
 
 
 def _tables(results: Results) -> Sequence[Table]:
-    lemma = results.where(statement="lemma 4")
-    lines = [
-        [f"{row['good']:.2f}", f"{row['share']:.2f}", f"{row['promised']:.3f}", f"{row['observed']:.3f}"]
-        for row in lemma.rows
+    return ()
+
+
+def _claims() -> Sequence[Claim]:
+    above = Criterion("slope above it", at_most=TOLERANCE)
+    bounded = Criterion("part of the bound", at_most=1.0)
+    claims = [
+        Claim(
+            "Lemma 1",
+            "The median's error is at most C_gamma times the radius of the good points.",
+            _lemma_1,
+            Criterion("largest part of the bound", at_most=1 + 1e-6),
+        ),
+        Claim(
+            "Section 5.3",
+            "A single bad estimate can make the average arbitrarily bad, and not the median.",
+            _single,
+            Criterion("factor", at_least=10.0),
+            reading="projectors are bounded",
+        ),
+        Claim(
+            "Lemma 4",
+            "The median is near with a chance that grows with the number of estimates.",
+            _lemma_4,
+            Criterion("margin", at_least=0.0),
+        ),
+        Claim(
+            "Theorem 3",
+            "The median's loss is strongly convex.",
+            _theorem_3,
+            Criterion("least curvature", at_least=1e-6),
+        ),
+        Claim(
+            "Theorem 4",
+            "The filter nears the median at the rate log log t / t.",
+            _theorem_4,
+            above,
+            reading="the constant equals the curvature, or is four times too small",
+        ),
     ]
-    head = ("chance of a good estimate", "gamma", "promised", "observed")
-    return (Table("Lemma 4: chance that the median of 40 estimates is near.", head, lines),)
+    names = {"pca": ("ORL-PCA", "Theorem 1", "Theorem 5", 1.0), "regression": ("ORL-LR", "Theorem 2", "Lemma 5", 0.5)}
+    for problem, (online, theorem, single, columns) in names.items():
+        claims += [
+            Claim(
+                f"Proposition 1, {theorem}",
+                f"{online}: the error depends on the better batches only, however bad the worst 40% are.",
+                _lambda_gamma(problem),
+                bounded,
+                reading="lambda(gamma): within C_gamma times the radius of the other batches",
+            ),
+            Claim(
+                f"Proposition 1, {theorem}",
+                f"{online}: the error falls as 1/sqrt(b) and rises at most with p and with lambda(gamma).",
+                _slopes(
+                    problem, "geometric median", {"rows": -0.5, "columns": columns, "fraction": 1.0, "others": 1.0}
+                ),
+                above,
+                reading="slopes of the exact median's error; the filter's way to it is judged at Theorem 4",
+            ),
+            Claim(
+                single,
+                "One batch: the error falls as 1/sqrt(n), rises as sqrt(p) and with the odds of outliers.",
+                _slopes(problem, "one batch", {"rows": -0.5, "columns": 0.5, "fraction": 1.0}),
+                above,
+                reading="a bound holds if the error rises no faster",
+            ),
+        ]
+    return claims
 
 
 EXPERIMENT = Experiment(
     name="theory",
     title="The bounds",
-    line="Sections 2, 4, 5, 7",
+    place="Sections 2, 4, 5 and 7",
     says=(
         "Lemma 1 bounds the median's error, Lemma 4 its chance of being large; the median's loss is strongly convex "
         "(Theorem 3), so that the filter nears it as log log t / t (Theorem 4); Proposition 1 and Theorems 1, 2 and 5 "
@@ -302,5 +336,5 @@ EXPERIMENT = Experiment(
         Picture("theory-lemmas", "Lemma 1 and Lemma 4 on samples.", draw_lemmas),
     ),
     tables=_tables,
-    claims=THEORY_CLAIMS,
+    claims=_claims(),
 )
