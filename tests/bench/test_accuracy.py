@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robustream.bench.accuracy.cases import PROBLEMS, Case, all_cases, choose_cases
-from robustream.bench.accuracy.contamination import LEVEL, PCA_DIRT, REGRESSION_DIRT, PCAScene
+from robustream.bench.accuracy.contamination import LEVEL, PCA_KINDS, REGRESSION_KINDS, PCAScene
 from robustream.bench.accuracy.designs import NORMAL_DESIGNS, TABLES, make_design, make_spiked, make_table
 from robustream.bench.accuracy.oracle import least_squares, oracle_pca, oracle_regression, pca_error, regression_error
 
@@ -24,14 +24,14 @@ def test_the_gauntlet_covers_what_it_should(problem):
     cases = all_cases(problem)
     assert len(cases) >= 24
     assert len(set(names(problem))) == len(cases)
-    kinds = REGRESSION_DIRT if problem == "regression" else PCA_DIRT
-    assert {case.dirt for case in cases} == {"", "cells", *kinds}
-    assert {case.fraction for case in cases if case.dirt not in ("", "cells")} == {0.1, 0.2, 0.3, 0.4}
+    kinds = REGRESSION_KINDS if problem == "regression" else PCA_KINDS
+    assert {case.contamination for case in cases} == {"", "cells", *kinds}
+    assert {case.fraction for case in cases if case.contamination not in ("", "cells")} == {0.1, 0.2, 0.3, 0.4}
     garbage = [case.garbage for case in cases if case.garbage is not None]
     assert {bad.kind for bad in garbage} == {"random", "colluding", "constant", "stale"}
     assert {bad.order for bad in garbage} == {"random", "first", "last"}
     assert {bad.fraction for bad in garbage} == {0.4, 0.45}
-    assert any(case.garbage is not None and case.dirt for case in cases)
+    assert any(case.garbage is not None and case.contamination for case in cases)
     assert {case.columns for case in cases if case.rows == 300} == {30, 200}
     assert min(case.columns for case in cases) == 5
     assert max(case.columns for case in cases) == 200
@@ -60,14 +60,14 @@ def test_a_case_is_what_it_says(case):
 
 
 def check_masks(case, sample):
-    if case.dirt == "cells":
+    if case.contamination == "cells":
         (batch,) = sample.batches
         changed = batch.unspoiled != batch.X
         assert changed.mean() == pytest.approx(case.fraction, rel=0.2)
         assert np.array_equal(batch.clean, ~changed.any(axis=1))
         return
     lost = [int((~batch.clean).sum()) for batch in sample.batches]
-    bad_rows = round(case.fraction * case.rows) if case.dirt else 0
+    bad_rows = round(case.fraction * case.rows) if case.contamination else 0
     if case.garbage is None:
         assert lost == [bad_rows] * case.batches
         return
@@ -88,7 +88,9 @@ def test_a_seed_gives_the_same_sample_and_another_seed_another(case):
     assert not np.array_equal(first.X, other.X)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.dirt in REGRESSION_DIRT and c.problem == "regression"][:30:3])
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.contamination in REGRESSION_KINDS and c.problem == "regression"][:30:3]
+)
 def test_clean_rows_follow_the_model_and_bad_ones_do_not(case):
     sample = case.generate(5)
     for batch in sample.batches:
@@ -97,13 +99,13 @@ def test_clean_rows_follow_the_model_and_bad_ones_do_not(case):
         assert np.sqrt(np.mean(residuals[~batch.clean] ** 2)) > 2
 
 
-@pytest.mark.parametrize("kind", PCA_DIRT)
+@pytest.mark.parametrize("kind", PCA_KINDS)
 @pytest.mark.parametrize("name", ["strong", "scaled"])
 def test_bad_rows_of_pca_are_far(kind, name):
     rng = np.random.default_rng(0)
     design = make_spiked(name, 20, 3, rng)
     X = design.draw(500, rng)
-    bad = PCA_DIRT[kind](PCAScene(design, np.eye(20)[3]), X, rng)
+    bad = PCA_KINDS[kind](PCAScene(design, np.eye(20)[3]), X, rng)
     latent = np.linalg.solve(design.factor, (bad - design.offset).T)
     assert bad.shape == X.shape
     assert np.mean(np.square(latent).sum(axis=0)) > 40

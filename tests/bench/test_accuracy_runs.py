@@ -23,7 +23,7 @@ from robustream.bench.accuracy.summary import (
 )
 
 TINY = (
-    Case("regression", "rows", "identity", 4, 120, dirt="vertical", fraction=0.1),
+    Case("regression", "rows", "identity", 4, 120, contamination="vertical", fraction=0.1),
     Case("pca", "bad batches", "strong", 6, 80, 5, garbage=Garbage("random", "first", 0.2)),
 )
 

@@ -19,7 +19,7 @@ from robustream.cli import main
 def tiny_gauntlet(monkeypatch):
     """Two small cases in place of all."""
     cases = [
-        Case("regression", "rows", "identity", 4, 120, dirt="vertical", fraction=0.1),
+        Case("regression", "rows", "identity", 4, 120, contamination="vertical", fraction=0.1),
         Case("pca", "bad batches", "strong", 6, 80, 5, garbage=Garbage("random", "first", 0.2)),
     ]
     monkeypatch.setattr("robustream.bench.accuracy.cases.choose_cases", lambda problem, pattern, *, quick: cases)

@@ -10,7 +10,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from robustream.bench.dirty_stream import (
+from robustream.bench.contaminated_stream import (
     Settings,
     check_settings,
     contest_pca,

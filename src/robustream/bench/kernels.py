@@ -104,13 +104,13 @@ def _normal(rows: int, columns: int) -> NDArray[np.float32]:
 
 
 COMPONENTS = 5
-_DIRTY = 0.2
+_CONTAMINATED = 0.2
 
 
 def measure_batches(rows: int, columns: int, repeats: int, target: Target | None = None) -> list[Figure]:
-    """Compare a refined batch with IncrementalPCA.partial_fit and HuberRegressor.fit, clean and dirty, on 1 thread."""
+    """Compare a refined batch with IncrementalPCA.partial_fit and HuberRegressor.fit, with and without bad rows."""
     figures = []
-    for kind, share in (("clean", 0.0), (f"{_DIRTY:.0%} bad rows", _DIRTY)):
+    for kind, share in (("clean", 0.0), (f"{_CONTAMINATED:.0%} bad rows", _CONTAMINATED)):
         X, y = _rows(rows, columns, share)
         # The later index spares the learner the standard errors that only the first batches need.
         batch = Batch(100, "", X, y)

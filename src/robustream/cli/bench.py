@@ -131,12 +131,14 @@ def accuracy(
     sweep: bool,
     jobs: int,
 ) -> None:
-    """Fit dirty data of many kinds, ours and the peers, beside an oracle that saw the clean rows alone.
+    """Fit contaminated data of many kinds, ours and the peers, beside an oracle that saw the clean rows alone.
 
     All cases with all peers take about an hour; quick ones two minutes.
     """
     if cases_of != "gauntlet" or sweep:
-        _run_kinds(cases_of, problem, cases, range(first_seed, first_seed + (seeds or 2)), out, sweep, jobs)
+        _run_kinds(
+            cases_of, problem, cases, range(first_seed, first_seed + (seeds or 2)), out, jobs, sweep=sweep, quick=quick
+        )
         return
     from rich.console import Console
 
@@ -203,7 +205,15 @@ def _run_gauntlet(cases: Sequence[Case], methods: Sequence[Method], seeds: Seque
 
 
 def _run_kinds(
-    name: str, problem: str, pattern: str, seeds: Sequence[int], out: Path | None, sweep: bool, jobs: int
+    name: str,
+    problem: str,
+    pattern: str,
+    seeds: Sequence[int],
+    out: Path | None,
+    jobs: int,
+    *,
+    sweep: bool,
+    quick: bool,
 ) -> None:
     """Run the kinds of a set, or sweep them, print them and write what came of it."""
     from rich.console import Console
@@ -215,7 +225,7 @@ def _run_kinds(
 
     name = "development" if name == "gauntlet" else name
     tasks = kinds.choose_kinds(kinds.find_folder(), kinds.SETS[name], problem, pattern)
-    tasks = kinds.sweep_tasks(tasks) if sweep else tasks
+    tasks = kinds.sweep_tasks(tasks, quick=quick) if sweep else tasks
     if not tasks:
         raise click.UsageError(f"no {name} kind is like --cases {pattern!r}.")
     _make_folder(out)

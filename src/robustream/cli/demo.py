@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from robustream.bench.dirty_stream import Contest, Settings
+    from robustream.bench.contaminated_stream import Contest, Settings
 
 __all__ = ["demo"]
 
@@ -51,7 +51,7 @@ def demo(batches: int, rows: int, columns: int, bad: float, seed: int, json_file
     """
     from rich.console import Console
 
-    from robustream.bench.dirty_stream import Settings, check_settings
+    from robustream.bench.contaminated_stream import Settings, check_settings
     from robustream.errors import InvalidInputError
 
     settings = Settings(batches, rows, columns, bad, seed)
@@ -75,7 +75,7 @@ def demo(batches: int, rows: int, columns: int, bad: float, seed: int, json_file
 def _run(settings: Settings, console: Console) -> list[Contest]:
     from rich.progress import Progress
 
-    from robustream.bench.dirty_stream import contest_pca, contest_regression
+    from robustream.bench.contaminated_stream import contest_pca, contest_regression
 
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Fitting", total=2 * settings.batches)
@@ -90,7 +90,7 @@ def _show(contests: Sequence[Contest], settings: Settings, seconds: float, conso
     from rich import box
     from rich.table import Table
 
-    from robustream.bench.dirty_stream import ALIKE, say_verdict
+    from robustream.bench.contaminated_stream import ALIKE, say_verdict
 
     bad = len(contests[0].bad_indices)
     console.print(
@@ -153,7 +153,7 @@ def _draw(contest: Contest, console: Console) -> None:
 
 def _as_data(contests: Sequence[Contest], settings: Settings, seconds: float) -> dict[str, Any]:
     from robustream import __version__
-    from robustream.bench.dirty_stream import say_verdict
+    from robustream.bench.contaminated_stream import say_verdict
 
     return {
         "robustream": __version__,

@@ -36,7 +36,7 @@ class Case(NamedTuple):
     columns: int
     rows: int
     batches: int = 1
-    dirt: str = ""
+    contamination: str = ""
     fraction: float = 0.0
     garbage: Garbage | None = None
     law: float = math.inf
@@ -48,8 +48,8 @@ class Case(NamedTuple):
         parts = []
         if self.garbage is not None:
             parts.append(f"{self.garbage.kind} {self.garbage.order} {self.garbage.fraction:.0%}")
-        if self.dirt:
-            parts.append(f"{self.dirt} {self.fraction:.0%}")
+        if self.contamination:
+            parts.append(f"{self.contamination} {self.fraction:.0%}")
         if math.isfinite(self.law):
             parts.append(f"t{self.law:.0f} {'noise' if self.problem == 'regression' else 'rows'}")
         if self.uneven:
@@ -60,7 +60,9 @@ class Case(NamedTuple):
     @property
     def tags(self) -> tuple[str, ...]:
         """What the case can be counted under, besides its group."""
-        bad_rows = self.fraction if self.dirt and self.dirt != "cells" and self.garbage is None else 0.0
+        bad_rows = (
+            self.fraction if self.contamination and self.contamination != "cells" and self.garbage is None else 0.0
+        )
         return (
             *((f"{bad_rows:.0%} bad rows",) if bad_rows else ()),
             self.design,
@@ -102,7 +104,7 @@ ROW_KINDS = {
     ),
     "pca": ("box", "cluster", "shift 8", "shift 5", "all columns", "plane", "scale", "rotated", "same row", "heavy"),
 }  # fmt: skip
-# Row dirt of wide tables, and of streams of small batches.
+# Row contamination of wide tables, and of streams of small batches.
 WIDE_KINDS = {
     "regression": (("leverage", 0.2), ("cluster", 0.4), ("plane", 0.3), ("sign flip", 0.4)),
     "pca": (("box", 0.4), ("cluster", 0.3), ("shift 8", 0.2), ("plane", 0.4)),
@@ -149,14 +151,14 @@ def _rows(problem: Problem) -> list[Case]:
         for step, share in enumerate(shares):
             columns, rows = sizes[(place + 2 * step) % len(sizes)]
             design = designs[(place + step) % len(designs)]
-            cases.append(Case(problem, "rows", design, columns, rows, dirt=kind, fraction=share))
+            cases.append(Case(problem, "rows", design, columns, rows, contamination=kind, fraction=share))
     plain = "correlated" if problem == "regression" else "strong"
     for kind, share in WIDE_KINDS[problem]:
-        cases.append(Case(problem, "rows", plain, 200, 4000, dirt=kind, fraction=share))
+        cases.append(Case(problem, "rows", plain, 200, 4000, contamination=kind, fraction=share))
     far = "leverage" if problem == "regression" else "box"
     near = "vertical" if problem == "regression" else "cluster"
     for kind, share, table in ((far, 0.3, "counts"), (near, 0.2, "one-hot"), (far, 0.1, "integers")):
-        cases.append(Case(problem, "rows", table, 20, 2000, dirt=kind, fraction=share))
+        cases.append(Case(problem, "rows", table, 20, 2000, contamination=kind, fraction=share))
     return cases
 
 
@@ -165,27 +167,27 @@ def _cells_and_tails(problem: Problem) -> list[Case]:
     wide = SIZES[problem][2][0]
     cells = ((0.02, plain, 20, 2000), (0.05, plain, 20, 2000), (0.05, "correlated", wide, 3000))
     cases = [
-        Case(problem, "cells", design, columns, rows, dirt="cells", fraction=share)
+        Case(problem, "cells", design, columns, rows, contamination="cells", fraction=share)
         for share, design, columns, rows in cells
     ]
     tails = ((3.0, plain, 20, 2000), (3.0, "correlated", wide, 3000), (1.0, plain, 5, 1000))
     for law, design, columns, rows in tails:
         cases.append(Case(problem, "heavy tails", design, columns, rows, law=law))
-    dirt = "leverage" if problem == "regression" else "cluster"
-    cases.append(Case(problem, "heavy tails", plain, 20, 2000, dirt=dirt, fraction=0.2, law=3.0))
+    contamination = "leverage" if problem == "regression" else "cluster"
+    cases.append(Case(problem, "heavy tails", plain, 20, 2000, contamination=contamination, fraction=0.2, law=3.0))
     return cases
 
 
 def _bad_batches(problem: Problem) -> list[Case]:
     cases = []
-    dirt = "leverage" if problem == "regression" else "box"
+    contamination = "leverage" if problem == "regression" else "box"
     for place, (words, share) in enumerate(BAD_BATCHES):
         kind, order, percent = words.split()
         garbage = Garbage(kind, order, int(percent) / 100)
         design = DESIGNS[problem][place % 3]
         columns, rows = ((10, 400), (20, 400), (40, 600))[(place + place // 3) % 3]
         case = Case(problem, "bad batches", design, columns, rows, 20, garbage=garbage)
-        cases.append(case._replace(dirt=dirt, fraction=share) if share else case)
+        cases.append(case._replace(contamination=contamination, fraction=share) if share else case)
     return cases
 
 
@@ -195,7 +197,9 @@ def _small(problem: Problem) -> list[Case]:
     cases = []
     for columns, batches in ((30, 30), (200, 40)):
         for kind, share in SMALL_KINDS[problem]:
-            cases.append(Case(problem, "small batches", plain, columns, 300, batches, dirt=kind, fraction=share))
+            cases.append(
+                Case(problem, "small batches", plain, columns, 300, batches, contamination=kind, fraction=share)
+            )
         garbage = Garbage("colluding", "first", 0.4)
         cases.append(Case(problem, "small batches", plain, columns, 300, batches, garbage=garbage))
         cases.append(Case(problem, "small batches", plain, columns, 300, batches))

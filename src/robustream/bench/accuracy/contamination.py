@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEVEL",
-    "PCA_DIRT",
-    "REGRESSION_DIRT",
+    "PCA_KINDS",
+    "REGRESSION_KINDS",
     "Array",
-    "DirtyBatch",
+    "ContaminatedBatch",
     "Mask",
     "PCAScene",
     "RegressionScene",
@@ -38,10 +38,10 @@ __all__ = [
 ]
 
 
-class DirtyBatch(NamedTuple):
+class ContaminatedBatch(NamedTuple):
     """Rows as a method gets them, and what it does not get.
 
-    `clean` marks the rows without any dirt. `unspoiled` is X before single cells were spoiled, where that happened.
+    `clean` marks the rows without contamination. `unspoiled` is X before single cells were spoiled, where they were.
     """
 
     X: Array
@@ -62,7 +62,7 @@ class Sample:
     """
 
     def __init__(
-        self, batches: tuple[DirtyBatch, ...], truth: Array, law: float = math.inf, *, standardize: bool = False
+        self, batches: tuple[ContaminatedBatch, ...], truth: Array, law: float = math.inf, *, standardize: bool = False
     ) -> None:
         self.batches = batches
         self.truth = truth
@@ -102,9 +102,9 @@ class Sample:
         )
 
 
-def _every(batch: DirtyBatch, step: int) -> DirtyBatch:
+def _every(batch: ContaminatedBatch, step: int) -> ContaminatedBatch:
     y, unspoiled = (None if part is None else part[::step] for part in (batch.y, batch.unspoiled))
-    return DirtyBatch(batch.X[::step], y, batch.clean[::step], unspoiled)
+    return ContaminatedBatch(batch.X[::step], y, batch.clean[::step], unspoiled)
 
 
 def _present(y: NDArray[Any] | None) -> NDArray[Any]:
@@ -194,8 +194,8 @@ def _stuck(scene: RegressionScene, X: Array, y: Array, rng: Rng) -> tuple[Array,
     return np.tile(scene.design.offset - _units(scene.design), (len(X), 1)), np.full(len(X), LEVEL + 3.0)
 
 
-RegressionDirt = Callable[[RegressionScene, Array, Array, Rng], tuple[Array, Array]]
-REGRESSION_DIRT: dict[str, RegressionDirt] = {
+RegressionKind = Callable[[RegressionScene, Array, Array, Rng], tuple[Array, Array]]
+REGRESSION_KINDS: dict[str, RegressionKind] = {
     "leverage": _leverage,
     "cluster": _cluster,
     "near cluster": _near_cluster,
@@ -258,8 +258,8 @@ def _heavy(scene: PCAScene, X: Array, rng: Rng) -> Array:
     return np.asarray(scene.design.offset + 10 * _units(scene.design) * rng.standard_cauchy(X.shape))
 
 
-PCADirt = Callable[[PCAScene, Array, Rng], Array]
-PCA_DIRT: dict[str, PCADirt] = {
+PCAKind = Callable[[PCAScene, Array, Rng], Array]
+PCA_KINDS: dict[str, PCAKind] = {
     "box": _box,
     "cluster": _point_cluster,
     "shift 8": _shift_8,
@@ -312,12 +312,12 @@ def make_regression(case: Case, seed: int) -> Sample:
         noise = noise * (0.5 + np.abs(X[:, 0] - design.offset[0]) / design.spread[0])
     y = LEVEL + X @ coef + noise
     bad, unspoiled = _bad_rows(case, rng), None
-    if case.dirt == "cells":
+    if case.contamination == "cells":
         unspoiled = X
         X, cells = spoil_cells(design, X, case.fraction, rng)
         bad = np.asarray(cells.any(axis=1))
-    elif case.dirt:
-        X[bad], y[bad] = REGRESSION_DIRT[case.dirt](scene, X[bad], y[bad], rng)
+    elif case.contamination:
+        X[bad], y[bad] = REGRESSION_KINDS[case.contamination](scene, X[bad], y[bad], rng)
     return Sample(_cut(case, seed, X, y, bad, unspoiled), coef, case.law)
 
 
@@ -332,12 +332,12 @@ def make_pca(case: Case, seed: int) -> Sample:
     if math.isfinite(case.law):
         X = design.offset + (X - design.offset) / np.sqrt(rng.chisquare(case.law, (len(X), 1)) / case.law)
     bad, unspoiled = _bad_rows(case, rng), None
-    if case.dirt == "cells":
+    if case.contamination == "cells":
         unspoiled = X
         X, cells = spoil_cells(design, X, case.fraction, rng)
         bad = np.asarray(cells.any(axis=1))
-    elif case.dirt:
-        X[bad] = PCA_DIRT[case.dirt](PCAScene(design, _minor(design, case)), X[bad], rng)
+    elif case.contamination:
+        X[bad] = PCA_KINDS[case.contamination](PCAScene(design, _minor(design, case)), X[bad], rng)
     truth = leading_subspace(design.covariance, case.components, standardize=case.standardize)
     return Sample(_cut(case, seed, X, None, bad, unspoiled), truth, case.law, standardize=case.standardize)
 
@@ -359,17 +359,17 @@ def _minor(design: Design, case: Case) -> Array:
 
 def _bad_rows(case: Case, rng: Rng) -> Mask:
     """Choose round(fraction * rows) rows of every batch."""
-    number = round(case.fraction * case.rows) if case.dirt != "cells" else 0
+    number = round(case.fraction * case.rows) if case.contamination != "cells" else 0
     return np.concatenate([rng.permutation(case.rows) < number for _ in range(case.batches)])
 
 
 def _cut(
     case: Case, seed: int, X: Array, y: Array | None, bad: Mask, unspoiled: Array | None
-) -> tuple[DirtyBatch, ...]:
+) -> tuple[ContaminatedBatch, ...]:
     if case.garbage is None:
         parts = [slice(start, start + case.rows) for start in range(0, len(X), case.rows)]
         return tuple(
-            DirtyBatch(X[p], None if y is None else y[p], ~bad[p], None if unspoiled is None else unspoiled[p])
+            ContaminatedBatch(X[p], None if y is None else y[p], ~bad[p], None if unspoiled is None else unspoiled[p])
             for p in parts
         )
     kind, order, fraction = case.garbage.kind, case.garbage.order, case.garbage.fraction
@@ -378,5 +378,5 @@ def _cut(
     for batch in stream:
         rows = slice(batch.index * case.rows, (batch.index + 1) * case.rows)
         clean = ~bad[rows] & ~stream.outlier_rows(batch.index)
-        batches.append(DirtyBatch(batch.X, batch.y, clean))
+        batches.append(ContaminatedBatch(batch.X, batch.y, clean))
     return tuple(batches)

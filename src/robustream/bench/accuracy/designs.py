@@ -24,7 +24,7 @@ FACTORS = 3
 
 
 class Design(NamedTuple):
-    """A law of rows. Dirt is placed by latent coordinates: offset + factor z, with z of order one."""
+    """A law of rows. Contamination is placed by latent coordinates: offset + factor z, with z of order one."""
 
     draw: Draw
     offset: Array

@@ -63,6 +63,8 @@ SETS = {"development": ("dev_kinds",), "judgement": ("judge_a", "judge_b")}
 BOUNDS = (1.1, 1.25, 2.0)
 SWEEP_SHARES = tuple(round(0.05 * step, 2) for step in range(1, 10))
 SWEEP_ROWS = (200, 500, 1_000, 2_000, 5_000, 20_000)
+# What a glance needs.
+QUICK_SHARES, QUICK_ROWS = (0.1, 0.2, 0.3, 0.4, 0.45), (200, 1_000, 5_000)
 # An oracle that is exact (rows without noise) is given the error that rounding leaves.
 ROUNDING = 1e-12
 
@@ -144,9 +146,14 @@ def choose_kinds(folder: Path, modules: Iterable[str], problem: str = "all", pat
 
 
 def sweep_tasks(
-    tasks: Iterable[KindTask], shares: Sequence[float] = SWEEP_SHARES, rows: Sequence[int] = SWEEP_ROWS
+    tasks: Iterable[KindTask],
+    shares: Sequence[float] = SWEEP_SHARES,
+    rows: Sequence[int] = SWEEP_ROWS,
+    *,
+    quick: bool = False,
 ) -> list[KindTask]:
-    """Return every kind that can be swept with every share of bad rows and number of rows."""
+    """Return every kind that can be swept with every share of bad rows and number of rows; quick: with few of them."""
+    shares, rows = (QUICK_SHARES, QUICK_ROWS) if quick else (shares, rows)
     return [
         task._replace(share=share, rows=count)
         for task in tasks
