@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustream.sources import Tables, cut
-from robustream.sources.tables.csv import CsvPieces, Packing, lines_between
+from robustream.sources.tables.lines import LinePieces, Packing, lines_between
 from robustream.sources.tables.pieces import regroup
 from robustream.sources.tables.stdin import lines_in_groups
 
@@ -199,8 +199,8 @@ def test_partitions_begin_at_row_groups_and_are_not_tiny(tmp_path):
 
 
 def test_a_compressed_file_is_one_partition():
-    assert list(CsvPieces("a.csv.gz", Packing("gzip"), None, (0, 5, 9, 20)).starts()) == [0]
-    assert list(CsvPieces("a.csv", Packing(), None, (0, 5, 9, 20)).starts()) == [0, 1, 2]
+    assert list(LinePieces("a.csv.gz", Packing("gzip"), None, (0, 5, 9, 20)).starts()) == [0]
+    assert list(LinePieces("a.csv", Packing(), None, (0, 5, 9, 20)).starts()) == [0, 1, 2]
 
 
 def test_float32_stays_and_others_widen(tmp_path):

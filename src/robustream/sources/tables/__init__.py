@@ -1,9 +1,10 @@
-"""Files of rows as batches: Parquet, Arrow, Feather, CSV and NumPy files, folders and patterns of them, standard input.
+"""Files of rows as batches: Parquet, Arrow, ORC, CSV, JSON lines, NumPy, folders and patterns of them, standard input.
 
 The way of a batch: `files.Tables` probes the files that `paths` finds and decides what is read (`schema`); the module
-of each format (`parquet`, `arrow`, `npy`, `csv`) looks at a file and cuts it into `pieces`; `files.FilePartition`
-reads consecutive pieces; `rows` makes rows of columns; `missing` drops rows with missing cells. Nothing of this
-raises once the batches are being read: what cannot be had comes as `Batch.unreadable` with a reason (`error_text`).
+of each format (`parquet`, `arrow`, `orc`, `npy`, `csv`, `jsonl`) looks at a file and cuts it into `pieces`; a
+`files.FilePartition` reads consecutive pieces; `rows` makes rows of columns; `missing` drops rows with missing cells.
+Nothing of this raises once the batches are being read: what cannot be had comes as `Batch.unreadable` with a reason
+(`error_text`).
 """
 
 from __future__ import annotations

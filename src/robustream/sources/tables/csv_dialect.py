@@ -1,8 +1,6 @@
 """The dialect of a CSV file, guessed from its first lines: separator, decimal point, quotes, names, kinds of columns.
 
-Text that says in no way how it is encoded is UTF-8, or else what Windows wrote in Western Europe for decades. A line
-break within quotes ends no record; outside of quotes the number of quotes before a place is even, since a quote within
-quotes is written twice.
+Text that says in no way how it is encoded is UTF-8, or else what Windows wrote in Western Europe for decades.
 """
 
 from __future__ import annotations
@@ -14,44 +12,31 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import BinaryIO
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.csv as pa_csv
-from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError
 from robustream.sources.tables.error_text import UnusableError
+from robustream.sources.tables.lines import BYTE_ORDER_MARK, LineHead, row_ends
 from robustream.sources.tables.numbers import are_answers, read_numbers
-from robustream.sources.tables.schema import Columns, columns_of, numbered
+from robustream.sources.tables.schema import columns_of, numbered
 
 __all__ = [
-    "HEAD_BYTES",
     "LACKING",
-    "LONGEST_LINE",
     "Dialect",
     "Head",
     "Wanted",
     "as_utf_8",
     "describe_head",
-    "first_lines",
     "first_text",
-    "line_breaks",
-    "row_ends",
 ]
 
-HEAD_BYTES = 1 << 20
-LONGEST_LINE = 1 << 24
 LACKING = frozenset(pa_csv.ConvertOptions().null_values)
 
 _SNIFFED_BYTES, _SNIFFED_LINES = 1 << 16, 20
 _KIND_LINES, _KIND_CELLS = 100, 4_000
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHERWISE = "cp1252"
 _SEPARATORS = (",", ";", "\t", "|")
-_QUOTE, _LINE_BREAK = 34, 10
 
 # What files begin with that are saved under the name of a CSV file and are none; the first that is found counts.
 _NO_TABLE: tuple[tuple[bytes, str], ...] = (
@@ -103,38 +88,10 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Head:
-    """What the first lines of a file tell.
-
-    The rows begin at the byte `begin`; `rows` of them were seen, up to the byte `end`, and `complete` says whether
-    that is all there is.
-    """
+class Head(LineHead):
+    """What the first lines of a CSV file tell."""
 
     dialect: Dialect
-    columns: Columns
-    begin: int
-    end: int
-    rows: int
-    complete: bool
-
-    @property
-    def bytes_per_row(self) -> float:
-        """The mean length of a line."""
-        return max(1.0, (self.end - self.begin) / max(1, self.rows))
-
-
-def first_lines(file: pa.NativeFile | BinaryIO, size: int) -> tuple[bytes, bool]:
-    """Return `size` bytes, more if two lines need more, and whether that is everything."""
-    chunks: list[bytes] = []
-    breaks = 0
-    while len(chunks) * size < LONGEST_LINE:
-        chunks.append(file.read(size))
-        breaks += chunks[-1].count(b"\n")
-        if len(chunks[-1]) < size:
-            return b"".join(chunks), True
-        if breaks >= 2:
-            return b"".join(chunks), False
-    raise UnusableError(f"no line ends within the first {LONGEST_LINE >> 20} MB: this is not a CSV file")
 
 
 def describe_head(data: bytes, complete: bool, wanted: Wanted) -> Head:
@@ -143,13 +100,13 @@ def describe_head(data: bytes, complete: bool, wanted: Wanted) -> Head:
     if not data.strip():
         raise UnusableError("the file is empty")
     for pattern, words in _NO_TABLE:
-        if re.match(rb"\s*(?:" + pattern + rb")", data[:1024].removeprefix(_BYTE_ORDER_MARK), re.IGNORECASE):
+        if re.match(rb"\s*(?:" + pattern + rb")", data[:1024].removeprefix(BYTE_ORDER_MARK), re.IGNORECASE):
             raise UnusableError(words)
     if b"\0" in data:
         raise UnusableError("this is not text in UTF-8: it has bytes of zeros (UTF-16, or not a CSV file)")
     if b"\r" in data and b"\n" not in data:
         raise UnusableError("its lines end in carriage returns alone; convert them to line feeds")
-    begin = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+    begin = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     while data[begin : begin + 1] in (b"\r", b"\n"):
         begin += 1
     separator = wanted.separator or _guess_separator(data[begin : begin + _SNIFFED_BYTES].decode("utf-8", "replace"))
@@ -168,7 +125,7 @@ def describe_head(data: bytes, complete: bool, wanted: Wanted) -> Head:
     columns = columns_of(names, _guess_kinds(cells, len(names), decimal, known), certain=False)
     true_false = frozenset(name for name, kind in columns.kinds.items() if kind in ("boolean", "yes/no"))
     dialect = Dialect(separator, names, true_false, decimal, known, quoted)
-    return Head(dialect, columns, begin, max(begin, ends[-1]), rows, complete)
+    return Head(columns, begin, max(begin, ends[-1]), rows, complete, dialect)
 
 
 def first_text(data: bytes, head: Head, name: str) -> tuple[str, int] | None:
@@ -199,28 +156,6 @@ def as_utf_8(lines: bytes) -> bytes:
         if b"\n" not in lines:
             return lines.decode(_OTHERWISE, "replace").encode()
         return b"\n".join(map(as_utf_8, lines.split(b"\n")))
-
-
-def line_breaks(data: bytes, quotes: int) -> tuple[NDArray[np.int64], int]:
-    """Return the line breaks that end a record, and the number of quotes up to the end; `quotes` came before."""
-    characters = np.frombuffer(data, dtype=np.uint8)
-    before = quotes + np.cumsum(characters == _QUOTE)
-    ends = np.flatnonzero((characters == _LINE_BREAK) & (before % 2 == 0))
-    return ends, int(before[-1]) if len(before) else quotes
-
-
-def row_ends(data: bytes, breaks_in_quotes: bool) -> list[int]:
-    """Return the place after each row that is not empty; what is left behind the last line break is one, too.
-
-    >>> row_ends(b"1,2\\n\\n3,4", False), row_ends(b'1,"a\\nb"\\n\\n2,c', True)
-    ([4, 8], [8, 12])
-    """
-    if breaks_in_quotes:
-        ends = [*(line_breaks(data, 0)[0] + 1).tolist(), len(data)]
-        return [end for start, end in pairwise([0, *ends]) if data[start:end].strip(b"\r\n")]
-    lines = data.split(b"\n")
-    places = accumulate(len(line) + 1 for line in lines)
-    return [min(end, len(data)) for line, end in zip(lines, places, strict=True) if line.strip(b"\r")]
 
 
 def _has_breaks_in_quotes(data: bytes, separator: str) -> bool:

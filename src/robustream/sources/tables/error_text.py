@@ -23,7 +23,7 @@ _KNOWN: tuple[tuple[str, str], ...] = (
         "not a whole {format} file: cut off, or not {format} at all",
     ),
     (
-        r"Not an Arrow file|Arrow file magic|trailing magic",
+        r"Not an Arrow file|Arrow file magic|trailing magic|ORC postscript|Not an ORC file",
         "not a whole {format} file: cut off, or not {format} at all",
     ),
     (r"thrift|Couldn't deserialize", "the {format} file is damaged: its description of itself makes no sense"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import zipfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,10 +26,12 @@ from robustream.sources.tables.arrow import look_at_arrow
 from robustream.sources.tables.csv import look_at_csv
 from robustream.sources.tables.csv_dialect import Wanted
 from robustream.sources.tables.error_text import UnusableError, explain, some_files
+from robustream.sources.tables.jsonl import look_at_json_lines
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.npy import look_at_numpy
+from robustream.sources.tables.orc import look_at_orc
 from robustream.sources.tables.parquet import look_at_parquet
-from robustream.sources.tables.paths import EXTENSIONS, Paths, extension_of, find_copies, find_files
+from robustream.sources.tables.paths import EXTENSIONS, Paths, archive_of, extension_of, find_copies, find_files
 from robustream.sources.tables.pieces import (
     CHANGED,
     JoinedPieces,
@@ -50,7 +53,8 @@ from robustream.sources.tables.schema import (
 
 __all__ = ["FilePartition", "TableSource", "Tables"]
 
-_FORMATS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV", "tsv": "CSV", "npy": "NumPy"}
+_FORMATS = {"parquet": "Parquet", "arrow": "Arrow", "npy": "NumPy", "orc": "ORC", "jsonl": "JSON", "zip": "zip"}
+_BINARY = {"parquet": look_at_parquet, "arrow": look_at_arrow, "npy": look_at_numpy, "orc": look_at_orc}
 
 # Probing is waiting for disks and networks, not computing.
 _AT_ONCE = 8
@@ -70,7 +74,7 @@ class _Unusable:
 
 
 class Tables(Selected):
-    """Files of rows, looked at but not read: Parquet, Arrow, Feather, CSV (plain or compressed) and NumPy files.
+    """Files of rows, looked at but not read: Parquet, Arrow, Feather, ORC, CSV, JSON lines and NumPy.
 
     The columns are decided by the majority of the files, since any of them may be garbage. A file that does not have
     them, or that cannot be read, counts as the batches that its size suggests, each with the reason why it failed.
@@ -259,29 +263,35 @@ def _probe(path: str, wanted: Wanted) -> TableFile | _Unusable:
     format_name, compression = EXTENSIONS.get(extension_of(path) or "", ("", None))
     size = 0
     try:
-        status = os.stat(path)
+        archive = archive_of(path)
+        status = os.stat(archive or path)
         size = status.st_size
         # Opening a pipe or a device would wait for whoever writes to it.
         if not stat.S_ISREG(status.st_mode):
             raise UnusableError("this is a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a plain file")
         if size == 0:
             raise UnusableError("the file is empty (0 bytes)")
-        if format_name == "parquet":
-            return look_at_parquet(path, size)
-        if format_name == "arrow":
-            return look_at_arrow(path, size)
-        if format_name == "npy":
-            return look_at_numpy(path, size)
-        if format_name:
+        if archive is not None:
+            with zipfile.ZipFile(archive) as members:
+                size = members.getinfo(path[len(archive) + 1 :]).file_size
+        if format_name == "jsonl":
+            return look_at_json_lines(path, size, compression, archive)
+        if format_name in ("csv", "tsv"):
             if format_name == "tsv" and wanted.separator is None:
                 wanted = replace(wanted, separator="\t")
-            return look_at_csv(path, size, compression, wanted)
+            return look_at_csv(path, size, compression, archive, wanted)
+        if archive is not None:
+            raise UnusableError("only text (CSV, JSON lines) can be read out of a zip archive; unpack it")
+        if format_name in _BINARY:
+            return _BINARY[format_name](path, size)
+        if format_name == "zip":
+            raise UnusableError("not a whole zip archive, or one without tables")
         raise UnusableError(f"no format is known for a name like {os.path.basename(path)!r}")
     except FileNotFoundError:
         broken = "this is a link to a file that is not there"
         return _Unusable(path, size, broken if os.path.islink(path) else "the file is not there any more")
     except Exception as error:
-        return _Unusable(path, size, explain(error, _FORMATS.get(format_name, "table")))
+        return _Unusable(path, size, explain(error, _FORMATS.get(format_name, "CSV")))
 
 
 def _join_small(files: Sequence[tuple[Pieces, int]], rows_per_batch: int) -> list[Pieces]:

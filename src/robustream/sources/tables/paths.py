@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
+import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from robustream.errors import InvalidInputError
 
-__all__ = ["EXTENSIONS", "Paths", "extension_of", "find_copies", "find_files"]
+__all__ = ["EXTENSIONS", "Paths", "archive_of", "extension_of", "find_copies", "find_files"]
+
+_TEXT = {".csv": "csv", ".tsv": "tsv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 # What a name ends in, the format, and how it is compressed.
 EXTENSIONS: dict[str, tuple[str, str | None]] = {
@@ -20,9 +23,11 @@ EXTENSIONS: dict[str, tuple[str, str | None]] = {
     ".feather": ("arrow", None),
     ".ipc": ("arrow", None),
     ".npy": ("npy", None),
+    ".orc": ("orc", None),
+    ".zip": ("zip", None),
     **{
-        ending + compressed: ("tsv" if ending == ".tsv" else "csv", compression)
-        for ending in (".csv", ".tsv", ".txt")
+        ending + compressed: (format_name, compression)
+        for ending, format_name in _TEXT.items()
         for compressed, compression in (("", None), (".gz", "gzip"), (".zst", "zstd"), (".bz2", "bz2"))
     },
 }
@@ -56,8 +61,33 @@ def find_files(paths: Paths, others: list[str] | None = None) -> list[str]:
         raise InvalidInputError("paths must name a file, a folder or a pattern, got an empty list.")
     found: dict[str, None] = {}
     for path in named:
-        found |= dict.fromkeys(_expand(os.fspath(path), others))
+        for file in _expand(os.fspath(path), others):
+            found |= dict.fromkeys(_unpack(file, others))
     return list(found)
+
+
+def archive_of(path: str) -> str | None:
+    """Return the zip archive that a file is in: a member is named as if the archive were a folder.
+
+    >>> archive_of("weeks.zip/week-01.csv"), archive_of("weeks.zip")
+    ('weeks.zip', None)
+    """
+    place = path.lower().find(".zip/")
+    return None if place < 0 or os.path.lexists(path) else path[: place + 4]
+
+
+def _unpack(path: str, others: list[str]) -> list[str]:
+    """List the tables in a zip archive; what is no archive stays, to be found unusable later."""
+    if extension_of(path) != ".zip" or not os.path.isfile(path):
+        return [path]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+    except (OSError, zipfile.BadZipFile):
+        return [path]
+    names = [name for name in names if not any(map(_hidden, name.split("/")))]
+    others += [f"{path}/{name}" for name in names if not extension_of(name)]
+    return sorted(f"{path}/{name}" for name in names if extension_of(name)) or [path]
 
 
 def find_copies(paths: Sequence[str]) -> dict[str, str]:
@@ -108,7 +138,7 @@ def _expand(path: str, others: list[str]) -> list[str]:
             endings = " ".join(ending for ending in EXTENSIONS if ending.count(".") == 1)
             raise InvalidInputError(f"The folder {path!r} holds no file of a known format ({endings}).")
         return files
-    if os.path.lexists(path):
+    if os.path.lexists(path) or archive_of(path) is not None:
         return [path]
     if not glob.has_magic(path):
         raise InvalidInputError(f"There is no file or folder {path!r}.")

@@ -33,6 +33,7 @@ __all__ = [
     "RespelledPieces",
     "TableFile",
     "UnreadablePieces",
+    "fingerprint_of_file",
     "regroup",
 ]
 
@@ -66,19 +67,24 @@ class Pieces(ABC):
         return range(self.count)
 
     def fingerprint(self) -> str:
-        """Return a digest of a file's name, its size, and its first and last 64 kB; no protection against forgery."""
-        name = os.path.basename(self.path)
-        try:
-            # Devices and pipes would wait for whoever writes to them.
-            if not os.path.isfile(self.path):
-                return f"{name} not a file"
-            with open(self.path, "rb") as file:
-                first = zlib.crc32(file.read(_LOOKED_AT))
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - _LOOKED_AT))
-                return f"{name} {size} {first:08x} {zlib.crc32(file.read()):08x}"
-        except OSError as error:
-            return f"{name} {type(error).__name__}"
+        """Return a digest that differs for another file."""
+        return fingerprint_of_file(self.path)
+
+
+def fingerprint_of_file(path: str) -> str:
+    """Return a digest of a file's name, its size, and its first and last 64 kB; no protection against forgery."""
+    name = os.path.basename(path)
+    try:
+        # Devices and pipes would wait for whoever writes to them.
+        if not os.path.isfile(path):
+            return f"{name} not a file"
+        with open(path, "rb") as file:
+            first = zlib.crc32(file.read(_LOOKED_AT))
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _LOOKED_AT))
+            return f"{name} {size} {first:08x} {zlib.crc32(file.read()):08x}"
+    except OSError as error:
+        return f"{name} {type(error).__name__}"
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.sources.base import Source
 from robustream.sources.checking import check_choice, check_count
-from robustream.sources.tables.csv import encoding_of, outcome_of_lines
-from robustream.sources.tables.csv_dialect import LONGEST_LINE, Head, Wanted, describe_head, first_lines
+from robustream.sources.tables.csv import outcome_of_lines
+from robustream.sources.tables.csv_dialect import Head, Wanted, describe_head
 from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.lines import LONGEST_LINE, encoding_of, first_lines
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.pieces import Outcome, regroup
 from robustream.sources.tables.rows import rows_of_table
@@ -133,7 +134,7 @@ class PipedSource(Source):
         chunks, quoted = self._pipe.chunks(head.begin), head.dialect.breaks_in_quotes
         for place, (lines, rows) in enumerate(lines_in_groups(chunks, self._rows_per_batch, quoted)):
             if place >= start:
-                yield outcome_of_lines(lines, head.dialect, self._selection), rows
+                yield outcome_of_lines(head.dialect, lines, self._selection), rows
 
     def _from_arrow(self, start: int) -> Iterator[tuple[Outcome, int]]:
         assert not isinstance(self._content, Head)
@@ -235,7 +236,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
         if len(rest) > LONGEST_LINE:
-            raise UnusableError(f"a line is longer than {LONGEST_LINE >> 20} MB: this is not a CSV file")
+            raise UnusableError(f"a line is longer than {LONGEST_LINE >> 20} MB: this is not a table in text")
         yield from whole
     yield rest
 
