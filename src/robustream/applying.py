@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from sklearn.utils import get_tags
 
 from robustream.batch import Batch, Illegible
 from robustream.errors import InvalidInputError
-from robustream.estimators import OutlierRobust, OutlierRobustRegressor, TrimmedRegressor
 from robustream.persistence import load_with_extra
 from robustream.sources.lookahead import read_ahead
 from robustream.sources.tables import open_tables
@@ -169,7 +169,7 @@ def _can(model: Any) -> str:
 def _scores(model: Any) -> Callable[[Any, Any], Columns]:
     def scores(X: Any, y: Any) -> Columns:
         values = model.outlier_scores(X) if y is None else model.outlier_scores(X, y)
-        cutoff = model.cutoff_ if y is not None else 1.0
+        cutoff = model.cutoff_
         return {"score": values, "cutoff": np.full(len(values), cutoff), "outlier": values > cutoff}
 
     return scores
@@ -223,8 +223,8 @@ def _known_targets(extra: Any) -> list[str]:
 
 
 def _targets(model: Any, extra: Any, given: Sequence[str] | None) -> list[str] | None:
-    """Give the names of the targets: a regression scores rows by how far their targets are from the prediction."""
-    if not isinstance(model, (OutlierRobustRegressor, TrimmedRegressor, OutlierRobust)):
+    """Return the names of the targets: a regression scores rows by how far their targets are from the prediction."""
+    if not get_tags(model).target_tags.required:
         return None
     names = list(given or _known_targets(extra))
     if not names:

@@ -30,7 +30,9 @@ class TestParts:
 
     def test_other_noise_levels_are_no_reason_but_absurd_ones_are(self):
         rng = np.random.default_rng(9)
-        space = Parts((Part("slope", Euclidean((3,))), Part("log residual scale", Euclidean((1,)), "noise")))
+        space = Parts(
+            (Part("slope", Euclidean((3,))), Part("log residual scale", Euclidean((1,)), "noise", is_log=True))
+        )
         aggregator = Filtered()
         state = aggregator.init(space)
         for index in range(40):
@@ -43,7 +45,9 @@ class TestParts:
     @pytest.mark.parametrize("count", [8, 20, 100])
     def test_noise_that_varies_between_batches_is_no_reason(self, count):
         """Log scales with a spread of 1 differ by factors of 10 and more; hardly one sample in 500 loses a batch."""
-        space = Parts((Part("slope", Euclidean((3,))), Part("log residual scale", Euclidean((1,)), "noise")))
+        space = Parts(
+            (Part("slope", Euclidean((3,))), Part("log residual scale", Euclidean((1,)), "noise", is_log=True))
+        )
         lost = 0
         for seed in range(100):
             rng = np.random.default_rng([seed, count])

@@ -16,7 +16,7 @@ def pooled(batches, **problem):
     space = learner.space(columns, outputs)
     points = [learner.estimate(batch, np.random.default_rng(0)).point for batch in batches]
     settled = tuple(np.mean([point[part] for point in points], axis=0) for part in range(2))
-    return space, points, settled, space.solution(settled, sum(batch.rows for batch in batches), averaged=True)
+    return space, points, settled, space.answer(settled, sum(batch.rows for batch in batches), averaged=True)
 
 
 def batches(rng, count=10, rows=60, columns=40, outputs=2):
@@ -66,7 +66,8 @@ def test_the_residual_scale_counts_the_columns():
 def test_first_order_coefficients_average_to_the_solution():
     _, made = batches(np.random.default_rng(0))
     space, points, settled, solution = pooled(made)
-    np.testing.assert_allclose(space.coefficients_of(points, settled).mean(axis=0), solution.coef, atol=1e-9)
+    asked = space.quantities(points, settled, solution)[0].points
+    np.testing.assert_allclose(np.mean(asked, axis=0), solution.coef, atol=1e-9)
 
 
 def test_rows_far_too_long_are_left_out():

@@ -42,7 +42,7 @@ def test_it_fits_and_draws_every_chart(show, data, viewport, scheme, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     folder = Path(os.environ.get("ROBUSTREAM_ARTIFACTS", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"report-{data.kind}-{viewport['width']}-{scheme}.png"
+    path = folder / f"report-{len(data.title)}-{viewport['width']}-{scheme}.png"
     page.screenshot(path=path, full_page=True)
     assert path.stat().st_size > 10_000
 
@@ -244,7 +244,7 @@ def test_a_hundred_thousand_batches_can_be_hovered_and_zoomed(show):
         )
         for index in range(100_000)
     )
-    page = show(ReportData("Many", "other", (), 1_000_000, 100_000, batches))
+    page = show(ReportData("Many", (), 1_000_000, 100_000, batches))
     places = marks(page)
     assert 500 <= len(places["rejected"]) <= 2_000
     page.mouse.move(*places["rejected"][300])
@@ -260,7 +260,7 @@ def test_a_hundred_thousand_batches_can_be_hovered_and_zoomed(show):
 
 def test_runs_without_files_measures_or_verdicts_are_drawn(show):
     unmeasured = tuple(BatchRecord(k, f"rows {k}0-{k}9", 10, "kept", 1.0, float("nan"), "") for k in range(3))
-    page = show(ReportData("Means", "other", (), 30, 3, unmeasured))
+    page = show(ReportData("Means", (), 30, 3, unmeasured))
     assert page.locator(".mark.kept").count() == 1
-    page = show(ReportData("Nothing", "other", (), 0, 0, ()))
+    page = show(ReportData("Nothing", (), 0, 0, ()))
     assert page.locator(".mark").count() == 0

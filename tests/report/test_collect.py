@@ -53,7 +53,6 @@ def test_a_regression_is_read_as_its_summary_says():
 def test_a_wrapped_linear_model_shows_its_coefficients(labelled):
     model = rs.OutlierRobust(LogisticRegression()).fit(*labelled)
     data = collect(model)
-    assert data.kind == "other"
     assert data.title == "Outlier-robust LogisticRegression"
     assert data.coefficients.targets == ("high", "low", "mid")
     np.testing.assert_array_equal(data.coefficients.coef, model.estimator_.coef_)

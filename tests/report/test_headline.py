@@ -14,7 +14,7 @@ def record(label, verdict="kept", distance=1.0, reason="", index=0):
 
 
 def report(*batches):
-    return ReportData("Title", "other", (), 100 * len(batches), len(batches), batches)
+    return ReportData("Title", (), 100 * len(batches), len(batches), batches)
 
 
 @pytest.mark.parametrize(

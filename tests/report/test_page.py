@@ -51,7 +51,6 @@ def hostile_report():
     table = np.array([ODD_NUMBERS])
     return ReportData(
         title=HOSTILE,
-        kind="regression",
         features=(HOSTILE,) * 6,
         rows_seen=120,
         batches_seen=12,
@@ -116,14 +115,14 @@ def test_many_batches_are_thinned_but_none_that_was_not_kept():
     assert sum(record.verdict == "rejected" for record in shown) == 2_000
     gaps = np.diff([record.index for record in shown])
     assert gaps.max() <= 50
-    data = ReportData("t", "other", (), 500_000, 100_000, tuple(batches))
+    data = ReportData("t", (), 500_000, 100_000, tuple(batches))
     assert len(render_html(data)) < 3_000_000
 
 
 def test_wide_models_are_cut_to_what_can_be_read():
     rng = np.random.default_rng(0)
     components = Components(rng.normal(size=(30, 4000)), np.ones(30), np.full(30, 1 / 40), np.zeros(4000))
-    data = ReportData("t", "pca", tuple(f"x{k}" for k in range(4000)), 10, 0, (), components=components)
+    data = ReportData("t", tuple(f"x{k}" for k in range(4000)), 10, 0, (), components=components)
     page = render_html(data)
     assert "3,500 more rows are left out" in page
     assert "The first 12 of 30 components are shown" in page
@@ -145,7 +144,7 @@ def test_the_rows_of_rejected_batches_are_accounted_for():
     kept = BatchRecord(0, "a.csv#0-9", 10, "kept", 1.0, 1.0, "")
     rejected = [BatchRecord(place, f"b.csv#{place}-9", 1500, "rejected", 0.0, 9.0, "mean") for place in (1, 2)]
     worst = (WorstRow("a.csv#0-9", 3, 5.0),)
-    data = ReportData("t", "other", ("x",), 3010, 3, (kept, *rejected), worst_rows=worst)
+    data = ReportData("t", ("x",), 3010, 3, (kept, *rejected), worst_rows=worst)
     text = "".join(Reader(render_html(data)).text)
     assert "The 3,000 rows of the 2 batches that were rejected as a whole are not among them" in text
     assert "robustream score" in text
@@ -165,7 +164,7 @@ def test_worst_rows_show_their_values():
 
 def test_unreadable_cells_and_lines_are_counted():
     data = ReportData(
-        "t", "other", ("x", "z"), 100, 1, (), missing={"x": 3}, unreadable={"x": 7, "z": 1}, unreadable_lines=2
+        "t", ("x", "z"), 100, 1, (), missing={"x": 3}, unreadable={"x": 7, "z": 1}, unreadable_lines=2
     )
     page = render_html(data)
     section = page[page.index('id="missing"') :]

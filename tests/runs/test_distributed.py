@@ -161,7 +161,7 @@ def test_a_raising_partition_fails_alone():
 
 
 def alterations():
-    payload = EstimatePartition(pca_plan().learner, 0)(next(iter(SOURCE.partitions())))
+    payload = EstimatePartition(pca_plan().learner, 0, pca_plan().learner.space(6, 0))(next(iter(SOURCE.partitions())))
     tree = unpack(payload, "estimates")
 
     def changed(**changes):
@@ -193,7 +193,7 @@ def test_a_damaged_reply_is_refused_whole(payload):
 
 def test_a_reply_comes_back_as_it_was():
     plan = regression_plan()
-    examined = [examine_batch(plan.learner, 5, batch_at(PAIRS, index)) for index in (2, 3)]
+    examined = [examine_batch(plan.learner, 5, plan.learner.space(4, 1), batch_at(PAIRS, index)) for index in (2, 3)]
     decoded = decode_reply(encode_reply(examined), plan.learner.space(4, 1), Several(PAIRS, 2, 2, "two"))
     for sent, came in zip(examined, decoded, strict=True):
         assert sent.estimate._replace(point=None) == came.estimate._replace(point=None)
@@ -252,7 +252,7 @@ class FirstIsLast(Engine):
 
 def test_what_waits_is_bounded_and_changes_no_bit(monkeypatch):
     plan, partitions = pca_plan(), SOURCE.partitions()
-    size = len(EstimatePartition(plan.learner, 0)(partitions[0]))
+    size = len(EstimatePartition(plan.learner, 0, plan.learner.space(6, 0))(partitions[0]))
     monkeypatch.setattr(distributed, "_WAITING_BYTES", int(3.5 * size))
     engine = FirstIsLast()
     run = drive_elsewhere(begin(plan, SOURCE), partitions, engine)
@@ -262,7 +262,7 @@ def test_what_waits_is_bounded_and_changes_no_bit(monkeypatch):
 
 def test_with_a_cut_off_the_oldest_is_given_up_when_too_much_waits(monkeypatch):
     plan, partitions = pca_plan(), SOURCE.partitions()
-    size = len(EstimatePartition(plan.learner, 0)(partitions[0]))
+    size = len(EstimatePartition(plan.learner, 0, plan.learner.space(6, 0))(partitions[0]))
     monkeypatch.setattr(distributed, "_WAITING_BYTES", int(3.5 * size))
     run = drive_elsewhere(begin(plan, SOURCE), partitions, FirstIsLast(), cut_off=CutOff(deadline=60.0))
     assert [partition.first_index for partition in run.nodes.missing] == [0]

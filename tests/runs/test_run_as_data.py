@@ -16,6 +16,7 @@ from robustream.runs.checkpoints import Checkpoint, read_checkpoint, why_not, wr
 from robustream.runs.ledger import Ledger
 from robustream.runs.notes import History, Look
 from robustream.runs.serialize import decode_estimates, encode_estimates
+from robustream.spaces.principal import PrincipalPoint
 from robustream.testing import discover_learners
 
 
@@ -92,7 +93,7 @@ def test_failed_batches_and_notes_come_back(run):
     estimates = run.run_.state.estimates
     noted = tuple(estimate._replace(stats={"missing: a": 3.0, "b": float(k)}) for k, estimate in enumerate(estimates))
     noted = (*noted[:3], noted[3]._replace(stats={}), *noted[4:])
-    assert_same_bits(decode_estimates(encode_estimates(noted)), noted)
+    assert_same_bits(decode_estimates(encode_estimates(noted, PrincipalPoint), PrincipalPoint), noted)
     ledger = Ledger().enter(Estimate(0, "a.csv#0-9", 10, None, "no rows"), False, "no rows")
     noted_run = replace(run.run_, ledger=ledger)
     assert_same_bits(learned(through_bytes(noted_run)), learned(noted_run))

@@ -18,7 +18,7 @@ from robustream.aggregators.core import Mask, Places
 from robustream.aggregators.held import Held, recency_weights
 from robustream.aggregators.judging import Judged, judge
 from robustream.aggregators.retaining import Keeping
-from robustream.spaces import Array, Euclidean, Points
+from robustream.spaces import Array, Points
 
 __all__ = ["Filtered"]
 
@@ -180,7 +180,7 @@ def _present(state: Held, place: int, settled: list[Array | None]) -> tuple[Plac
     if any(mask is not None for mask in known):
         return present, _fill_unknown(points, known)
     # What is judged is laid side by side once; passengers are only mixed, and may be too large for a second copy.
-    together = points and part.role == "answer" and isinstance(part.space, Euclidean)
+    together = points and part.role == "answer" and part.space.has_units
     return present, np.stack(points) if together else points
 
 
@@ -209,7 +209,7 @@ def _settle(
         shares = weights[part.present]
     chosen = np.flatnonzero(shares).tolist()
     space = state.space.parts[place].space
-    if state.space.parts[place].role == "noise" and isinstance(space, Euclidean):
+    if state.space.parts[place].role == "noise" and space.has_units:
         # Noise levels of honest batches may differ by factors: one batch without any must not decide.
         return state.space.restore(place, np.median(np.stack([points[k] for k in chosen]), axis=0), settled)
     if isinstance(points, np.ndarray):

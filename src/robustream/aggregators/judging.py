@@ -11,15 +11,13 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import linalg
 
 from robustream.aggregators.cloud import Cloud
 from robustream.aggregators.core import Mask, Places, effective_count
 from robustream.aggregators.repeats import once_each
 from robustream.aggregators.spectral import WILD, Reason, sift
 from robustream.kernels.device_arrays import place_wide
-from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace
-from robustream.spaces.factored import leading_directions
+from robustream.spaces import Array, Part, Points, Space
 
 __all__ = ["Judged", "judge"]
 
@@ -58,7 +56,7 @@ def judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh |
         return Judged(kept.copy(), np.ones(len(points)), np.ones(len(points)), {})
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
-    scalable = isinstance(part.space, Euclidean)
+    scalable = part.space.has_units
     points = place_wide(points)
     cloud = _compare(part.space, points, weights, kept, weigh)
     found = sift(cloud, weights, kept)
@@ -93,9 +91,8 @@ def _words(name: str, reason: Reason) -> str:
 
 def _compare(space: Space, points: Points, weights: Array, kept: Mask, weigh: Weigh | None) -> Cloud:
     """Give points in coordinates that can be compared: each Euclidean one in units of its spread among the kept."""
-    if not isinstance(space, Euclidean):
-        coordinates = _tangent(points) if isinstance(space, Subspace) else space.coordinates(points)
-        return Cloud.of(coordinates.astype(np.float32))
+    if not space.has_units:
+        return Cloud.of(space.comparable(points).astype(np.float32))
     raw = space.coordinates(points)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = raw.sum(axis=1)
@@ -171,34 +168,6 @@ def _representatives(weights: Array, kept: Mask) -> Places:
     return places[np.searchsorted(cumulative, (np.arange(len(places)) + 0.5) / len(places))]
 
 
-def _tangent(points: Points) -> Array:
-    """Give coordinates of subspaces around a common one: how far each of its directions would have to be moved.
-
-    With U = R A + E they are the entries of E inv(A), as long as the tangents of the angles: symmetric around 0 for
-    good subspaces, and large for those that have a direction at a right angle; not so large that these are wild where
-    half of all are off by 45 degrees, as where no subspace is better than others. Distances of projectors would bring
-    in squares as coordinates of their own, never negative, so that good subspaces stood apart along them; the isometric
-    coordinates need all pairs of points, besides: 0.4 s for 1,000 of 100 x 5.
-    """
-    stacked = np.stack([np.asarray(point, dtype=np.float64) for point in points])
-    reference = _middle(stacked)
-    inside = reference.T @ stacked
-    outside = stacked - reference @ inside
-    left, cosines, right = np.linalg.svd(inside)
-    inverse = (left / np.maximum(cosines, 1 / WILD)[:, None, :]) @ right
-    coordinates = (outside @ inverse.transpose(0, 2, 1)).reshape(len(stacked), -1)
-    return np.asarray(coordinates - np.median(coordinates, axis=0))
-
-
-def _middle(stacked: Array) -> Array:
-    """Give the subspace nearest to all: the leading directions of the mean projector."""
-    count, columns, rank = stacked.shape
-    joined = stacked.transpose(1, 0, 2).reshape(columns, count * rank)
-    if columns > count * rank:
-        return leading_directions(joined, rank)
-    return np.asarray(linalg.eigh(joined @ joined.T, subset_by_index=(columns - rank, columns - 1))[1])
-
-
 def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> Judged:
     """Drop what is off by a large factor in most of its entries; nothing where there are too few to tell."""
     logs = _log_scales(part, points)
@@ -222,14 +191,8 @@ def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> Judg
 
 def _log_scales(part: Part, points: Points) -> Array:
     """Give the logarithms of standard deviations that the points stand for."""
-    if isinstance(part.space, LowRank):
-        sizes = [np.asarray(point, dtype=np.float64).ravel() for point in points]
-        # The largest entry is taken out first: the squares of 1e200 overflow.
-        peaks = np.array([max(float(np.abs(size).max(initial=0.0)), 1e-300) for size in sizes])
-        values = np.array([[p * np.linalg.norm(size / p)] for p, size in zip(peaks, sizes, strict=True)])
-    elif part.name.startswith("log "):
+    if part.is_log:
         return part.space.coordinates(points)
-    else:
-        values = np.sqrt(np.maximum(part.space.coordinates(points), 0.0))
-    middle = np.median(values)
+    values = part.space.scales(points)
+    middle = float(np.median(values))
     return np.asarray(np.log(np.maximum(values, max(1e-6 * middle, 1e-150))))

@@ -6,19 +6,20 @@ from rows, `placed` for fitted attributes, which lie with the rows that were las
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from robustream.errors import InvalidInputError
-from robustream.kernels.device_arrays import is_device_array, library_of
+from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 from robustream.runs.workers import count_workers
 
 __all__ = [
-    "ShownMixin",
+    "AnswerMixin",
     "count_device_workers",
     "given_back",
     "lent_rows",
@@ -30,15 +31,22 @@ __all__ = [
 ]
 
 
-class ShownMixin:
-    """Fitted attributes lie with the rows that were last learned from, as scikit-learn's array API convention has it.
+class AnswerMixin:
+    """Fitted attributes, of which some are the answer: all that a person without robustream needs.
+
+    They lie with the rows that were last learned from, as scikit-learn's array API convention has it.
 
     A copy, a pickle or a file of the model has them on the host: who reads it may have no GPU.
     """
 
+    answer_names: ClassVar[tuple[str, ...]] = ()
     _library: str | None = None  # that the rows were from, if they lay on a GPU
 
-    def _shown(self, value: Any) -> Any:
+    def answer(self) -> dict[str, NDArray[Any]]:
+        """Return the fitted attributes that are the answer, as NumPy arrays."""
+        return {name: np.asarray(host_array(getattr(self, name))) for name in self.answer_names}
+
+    def _placed(self, value: Any) -> Any:
         return placed(value, self._library)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 from robustream.aggregators import Aggregator, GeometricMedian
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.runs.run import Run
-from robustream.spaces import Array, Euclidean, LinearModels, MomentModels, Space, Subspace
+from robustream.spaces import Array
 
 __all__ = ["Certificate", "make_certificate", "spread_error"]
 
@@ -56,15 +56,6 @@ class Certificate(NamedTuple):
         )
 
 
-class _Answers(NamedTuple):
-    """What the certificate is about, as each held batch has it and as it was settled."""
-
-    quantity: str
-    space: Space
-    points: list[Array]
-    value: Array | None
-
-
 def make_certificate(run: Run, bad_fraction: Any) -> Certificate:
     """Work out the certificate from the estimates that are held.
 
@@ -75,52 +66,32 @@ def make_certificate(run: Run, bad_fraction: Any) -> Certificate:
         raise InvalidInputError(f"bad_fraction must be a number in [0, 0.5), got {bad_fraction!r}")
     aggregator, state = run.plan.aggregator, run.complete.state
     held, kept = aggregator.held_points(state), run.believed
-    answers = _answers(run, kept)
-    if len(answers.points) < 2 or answers.value is None:
+    name, space, points, value = run.quantities[0]
+    if len(points) < 2 or value is None:
         if not held and aggregator.count(state) > 1:
             raise NotEnoughRowsError(
                 f"a certificate rests on how the batches differ, and the aggregator {aggregator.name!r} keeps none of "
                 "them: use 'filtered' or 'geometric-median'"
             )
         raise NotEnoughRowsError(
-            f"a certificate rests on how the batches differ: at least 2 are needed, {len(answers.points)} can be used"
+            f"a certificate rests on how the batches differ: at least 2 are needed, {len(points)} can be used"
         )
     count, rejected = len(held), len(held) - len(kept)
     bad = max(floor(bad_fraction * count), rejected)
-    median = GeometricMedian().settle(answers.space, answers.points, np.ones(len(answers.points))).value
-    distances = np.sort(answers.space.distances(median, answers.points))
-    shift = float(answers.space.distances(median, [answers.value])[0])
-    largest = _largest(answers.space)
+    median = GeometricMedian().settle(space, points, np.ones(len(points))).value
+    distances = np.sort(space.distances(median, points))
+    shift = float(space.distances(median, [value])[0])
     radius = _radius(distances, bad - rejected) + shift
     return Certificate(
-        radius if np.isinf(radius) else min(radius, largest),
+        radius if np.isinf(radius) else min(radius, space.diameter),
         _CONFIDENCE,
         max(float(bad_fraction), rejected / count),
         count,
         rejected,
-        answers.quantity,
-        largest,
+        name,
+        space.diameter,
         f"the other {count - bad} batches are unbiased. A bias that all batches share cannot be seen.",
     )
-
-
-def _answers(run: Run, points: list[Any]) -> _Answers:
-    space, settled = run.space, run.value
-    if isinstance(space, (LinearModels, MomentModels)):
-        # What is reported may be solved from the moments of all batches together.
-        coefficients = list(space.coefficients_of(points, settled)) if points else []
-        return _Answers("coefficients", Euclidean(), coefficients, run.answer.coef)
-    part = space.parts[space.primary]
-    values = [space.express(space.primary, point) for point in points]
-    known = [value for value in values if value is not None]
-    return _Answers(part.name, part.space, known, settled[space.primary])
-
-
-def _largest(space: Space) -> float:
-    """Return the largest distance there is: of subspaces that have no direction in common."""
-    if isinstance(space, Subspace):
-        return float(np.sqrt(2 * min(space.rank, space.columns - space.rank)))
-    return float(np.inf)
 
 
 def _radius(distances: Array, hidden: int) -> float:

@@ -2,28 +2,216 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from robustream.aggregators import Aggregator, resolve_aggregator
-from robustream.estimators._device import count_device_workers, place_learner, take_rows
-from robustream.estimators._projection import Principal, ProjectionMixin, check_n_components
+from robustream.errors import InvalidInputError
+from robustream.estimators._device import (
+    AnswerMixin,
+    count_device_workers,
+    given_back,
+    lent_rows,
+    place_learner,
+    take_rows,
+)
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
-from robustream.estimators._summary import Summary
-from robustream.kernels.device_arrays import library_of
+from robustream.estimators._summary import Components, Shown, Summary, check_answer
+from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
 from robustream.learners.cutoffs import normal_cutoffs
 from robustream.runs.batching import check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
 from robustream.spaces import Array
-from robustream.spaces.principal import Spectrum
+from robustream.spaces.principal import PrincipalAnswer, Spectrum, largest_over_cutoffs, principal_distances
 
-__all__ = ["OutlierRobustPCA"]
+__all__ = ["OutlierRobustPCA", "Principal", "ProjectionMixin", "check_n_components"]
 
 # What is looked at to explain a share of the variance: a batch then stores that many directions.
 _MOST_COMPONENTS = 200
+
+
+class Principal(NamedTuple):
+    """A fitted model; the cut-offs are for the orthogonal and the score distance of ordinary rows."""
+
+    components: Array
+    mean: Array
+    column_scale: Array
+    explained_variance: Array
+    explained_variance_ratio: Array
+    noise_variance: float
+    cutoffs: Array
+
+    @classmethod
+    def of(cls, answer: PrincipalAnswer, spectrum: Spectrum, cutoffs: Array) -> Principal:
+        """Return the model with some of the directions of an answer."""
+        total = spectrum.total_variance if spectrum.total_variance > 0 else 1.0
+        return cls(
+            spectrum.components,
+            answer.mean,
+            answer.scale,
+            spectrum.explained_variance,
+            np.asarray(spectrum.explained_variance / total),
+            spectrum.noise_variance,
+            cutoffs,
+        )
+
+    @classmethod
+    def from_answer(cls, answer: Mapping[str, Any], columns: int) -> Principal:
+        """Return the model from the arrays of a file, or raise DamagedFileError."""
+        components = np.shape(answer["components_"])[:1]
+        shapes = {
+            "components_": (*components, columns),
+            **dict.fromkeys(("mean_", "column_scale_"), (columns,)),
+            **dict.fromkeys(("explained_variance_", "explained_variance_ratio_"), components),
+            **dict.fromkeys(("noise_variance_", "n_components_"), ()),
+            "cutoffs_": (2,),
+        }
+        # NumPy's numbers would turn the results for float32 rows into float64.
+        found = check_answer(answer, shapes, numbers=("noise_variance_", "n_components_"))
+        del found["n_components_"]  # as many as there are
+        return cls(**{name.removesuffix("_"): value for name, value in found.items()})
+
+
+class ProjectionMixin(AnswerMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Projection on the components, back, and the likelihood of rows under the model."""
+
+    answer_names: ClassVar[tuple[str, ...]] = (
+        "components_",
+        "mean_",
+        "column_scale_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "noise_variance_",
+        "cutoffs_",
+    )
+
+    @abstractmethod
+    def _principal(self) -> Principal:
+        """Return the fitted model, as NumPy arrays."""
+
+    @property
+    def components_(self) -> Array:
+        """The directions, components x columns, by falling variance."""
+        return self._placed(self._principal().components)
+
+    @property
+    def mean_(self) -> Array:
+        """The robust centre of the rows."""
+        return self._placed(self._principal().mean)
+
+    @property
+    def column_scale_(self) -> Array:
+        """The scale that each column is divided by: ones unless columns are brought to unit scale."""
+        return self._placed(self._principal().column_scale)
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The variance along each component."""
+        return self._placed(self._principal().explained_variance)
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of the total variance along each component."""
+        return self._placed(self._principal().explained_variance_ratio)
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean variance in the directions outside the components."""
+        return self._principal().noise_variance
+
+    @property
+    def cutoffs_(self) -> Array:
+        """The cut-offs for the orthogonal and the score distance, in units of their variances."""
+        return self._placed(self._principal().cutoffs)
+
+    @property
+    def cutoff_(self) -> float:
+        """The score beyond which a row is outlying."""
+        return 1.0
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components."""
+        return len(self._principal().components)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the coordinates of rows along the components, rows x components."""
+        check_is_fitted(self)
+        model = self._principal()
+        return given_back(self._standard(X, model) @ model.components.T, X)
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Return the rows that have these coordinates along the components."""
+        check_is_fitted(self)
+        model = self._principal()
+        coordinates = X if is_device_array(X) else check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if coordinates.ndim != 2 or coordinates.shape[1] != len(model.components):
+            raise InvalidInputError(
+                f"X must have as many columns as there are components ({len(model.components)}), "
+                f"got shape {tuple(coordinates.shape)}"
+            )
+        return given_back(lent_rows(coordinates) @ model.components * model.column_scale + model.mean, X)
+
+    def get_covariance(self) -> Array:
+        """Return the covariance matrix that the model implies, columns x columns, in the units of the data."""
+        check_is_fitted(self)
+        model = self._principal()
+        above = model.explained_variance - model.noise_variance
+        covariance = (model.components.T * above) @ model.components
+        covariance += model.noise_variance * np.eye(len(covariance), dtype=covariance.dtype)
+        return self._placed(covariance * np.outer(model.column_scale, model.column_scale))
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-likelihood of each row under the normal law with the model's mean and covariance."""
+        check_is_fitted(self)
+        model = self._principal()
+        standard = self._standard(X, model).astype(np.float64)
+        columns, components = standard.shape[1], len(model.components)
+        scores = standard @ model.components.T
+        outside = np.maximum(np.square(standard).sum(axis=1) - np.square(scores).sum(axis=1), 0.0)
+        tiny = np.finfo(np.float64).tiny
+        variance = np.maximum(model.explained_variance.astype(np.float64), tiny)
+        noise = max(float(model.noise_variance), tiny)
+        result = np.square(scores) @ (1 / variance) + np.log(variance).sum()
+        if columns > components:
+            result = result + outside / noise + (columns - components) * np.log(noise)
+        log_units = 2 * np.log(model.column_scale.astype(np.float64)).sum()
+        return given_back(-0.5 * (result + columns * np.log(2 * np.pi) + log_units), X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows; `y` is ignored."""
+        return float(self.score_samples(X).mean())
+
+    def outlier_scores(self, X: Any) -> Array:
+        """Return how outlying each row is, higher is worse.
+
+        It is the distance to the subspace or the distance within it, each over its cut-off, whichever is larger:
+        above 1 the row lies beyond what 99% of ordinary rows reach.
+        """
+        check_is_fitted(self)
+        model = self._principal()
+        distances = principal_distances(
+            self._standard(X, model), model.components, model.explained_variance, float(model.noise_variance)
+        )
+        return given_back(largest_over_cutoffs(distances, model.cutoffs), X)
+
+    def is_outlier(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which rows lie beyond the cut-off; of ordinary rows about 1% do."""
+        return self.outlier_scores(X) > self.cutoff_
+
+    def _standard(self, X: Any, model: Principal) -> Any:
+        return (lent_rows(take_rows(self, X, reset=False)) - model.mean) / model.column_scale
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
 
 class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
@@ -138,29 +326,17 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         )
 
     def _principal(self) -> Principal:
-        value, spectrum = self._held_run().value, self._spectrum()
-        total = spectrum.total_variance if spectrum.total_variance > 0 else 1.0
-        return Principal(
-            spectrum.components,
-            _present(value[1]),
-            np.asarray(np.exp(_present(value[0]))),
-            spectrum.explained_variance,
-            np.asarray(spectrum.explained_variance / total),
-            spectrum.noise_variance,
-            self._cutoffs(spectrum),
-        )
-
-    def _cutoffs(self, spectrum: Spectrum) -> Array:
-        if _is_share(self.n_components):
-            # The batches could not know how many components there would be.
-            every, chosen = self._whole_spectrum(), len(spectrum.components)
-            missing = spectrum.components.shape[1] - len(every.components)
-            outside = np.append(every.explained_variance[chosen:], np.full(missing, every.noise_variance))
-            return normal_cutoffs(outside, chosen)
-        return np.asarray(np.exp(_present(self._held_run().value[5])))
+        answer: PrincipalAnswer = self._held_run().answer
+        if not _is_share(self.n_components):
+            return Principal.of(answer, answer.spectrum, answer.cutoffs)
+        every, spectrum = answer.spectrum, self._spectrum()
+        # The batches could not know how many components there would be.
+        chosen, missing = len(spectrum.components), every.components.shape[1] - len(every.components)
+        outside = np.append(every.explained_variance[chosen:], np.full(missing, every.noise_variance))
+        return Principal.of(answer, spectrum, normal_cutoffs(outside, chosen))
 
     def summary(self) -> Summary:
-        """Give the components with their variances as a table that prints."""
+        """Return the components with their variances as a table that prints."""
         spectrum, ratio = self._spectrum(), self._principal().explained_variance_ratio
         cumulative = np.cumsum(ratio)
         rows = tuple(
@@ -171,18 +347,27 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         columns = ("", "variance", "share", "cumulative share")
         return Summary("Outlier-robust principal components", columns, rows, notes)
 
-    def _spectrum(self) -> Spectrum:
-        whole = self._whole_spectrum()
-        return whole.explaining(float(self.n_components)) if _is_share(self.n_components) else whole
+    def shown(self, targets: Any = None) -> Shown:
+        """Return what a report shows of the model."""
+        found = self.components_, self.explained_variance_, self.explained_variance_ratio_, self.mean_
+        return Shown("Outlier-robust principal components", components=Components(*map(host_array, found)))
 
-    def _whole_spectrum(self) -> Spectrum:
-        return self._held_run().answer
+    def _spectrum(self) -> Spectrum:
+        whole: Spectrum = self._held_run().answer.spectrum
+        return whole.explaining(float(self.n_components)) if _is_share(self.n_components) else whole
 
 
 def _is_share(n_components: Any) -> bool:
     return isinstance(n_components, (float, np.floating)) and bool(0 < n_components < 1)
 
 
-def _present(part: Array | None) -> Array:
-    assert part is not None, "principal components estimate every part"
-    return part
+def check_n_components(n_components: Any, n_columns: int) -> int:
+    """Return the number of components back, or say what is wrong with it."""
+    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
+    if not whole or not 1 <= n_components <= n_columns:
+        raise InvalidInputError(
+            f"n_components must be a whole number from 1 to the number of columns of X ({n_columns}), or for "
+            f"OutlierRobustPCA a share of the variance between 0 and 1, got {n_components!r}",
+            "n_components",
+        )
+    return int(n_components)

@@ -2,31 +2,128 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import InvalidInputError
-from robustream.estimators._device import count_device_workers, place_learner
+from robustream.estimators._device import (
+    AnswerMixin,
+    count_device_workers,
+    given_back,
+    lent_rows,
+    place_learner,
+    take_device_targets,
+    take_rows,
+)
 from robustream.estimators._inference import spread_error
-from robustream.estimators._linear import Linear, LinearMixin, check_alpha, validate_targets
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
-from robustream.estimators._summary import Summary
-from robustream.kernels.device_arrays import library_of
+from robustream.estimators._summary import Coefficients, Shown, Summary, check_answer, target_names
+from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import normal_cutoff
 from robustream.runs.batching import check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
-from robustream.spaces import Array, LinearModels, MomentModels
-from robustream.spaces.linear import LinearSolution
+from robustream.spaces import Array
+from robustream.spaces.linear import LinearSolution, residual_distances
 
-__all__ = ["OutlierRobustRegressor"]
+__all__ = ["Linear", "LinearMixin", "OutlierRobustRegressor", "check_alpha", "validate_targets"]
 
-ROUNDING = 1e-12
+# Standard errors below it, relative to the coefficient, are rounding errors.
+_ROUNDING = 1e-12
+
+
+class Linear(NamedTuple):
+    """A fitted model in scikit-learn's shapes; the cut-off is for residuals in units of their scale."""
+
+    coef: Array
+    intercept: Any
+    scale: Any
+    cutoff: float
+
+    @classmethod
+    def from_answer(cls, answer: Mapping[str, Any], columns: int) -> Linear:
+        """Return the model from the arrays of a file, or raise DamagedFileError."""
+        outputs = np.shape(answer["coef_"])[:-1][:1]
+        shapes = {"coef_": (*outputs, columns), "intercept_": outputs, "scale_": outputs, "cutoff_": ()}
+        # NumPy's numbers would turn the results for float32 rows into float64.
+        found = check_answer(answer, shapes, numbers=("cutoff_",))
+        return cls(**{name.removesuffix("_"): value for name, value in found.items()})
+
+
+class LinearMixin(AnswerMixin, RegressorMixin):
+    """Prediction and outlying rows."""
+
+    answer_names: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "scale_", "cutoff_")
+
+    @abstractmethod
+    def _linear(self) -> Linear:
+        """Return the fitted model, as NumPy arrays."""
+
+    @property
+    def coef_(self) -> Array:
+        """The coefficients, outputs x columns; one row alone if y was one column."""
+        return self._placed(self._linear().coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept of each output; zero unless `fit_intercept`."""
+        return self._placed(self._linear().intercept)
+
+    @property
+    def scale_(self) -> Any:
+        """The scale of the residuals of each output."""
+        return self._placed(self._linear().scale)
+
+    @property
+    def cutoff_(self) -> float:
+        """The 99% point of |residual| / scale of ordinary rows."""
+        return self._linear().cutoff
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the fitted value for each row: one for each output if there are several."""
+        check_is_fitted(self)
+        model = self._linear()
+        return given_back(lent_rows(take_rows(self, X, reset=False)) @ model.coef.T + model.intercept, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the variance of y that the predictions explain (R squared)."""
+        from sklearn.metrics import r2_score  # as scikit-learn does: the module is slow to import
+
+        predicted, weights = host_array(self.predict(X)), host_array(sample_weight)
+        return float(r2_score(host_array(y), predicted, sample_weight=weights))
+
+    def outlier_scores(self, X: Any, y: Any) -> Array:
+        """Return how outlying each row is: |residual| / scale, the largest over the outputs; higher is worse.
+
+        A row far out in X that fits is no outlier.
+        """
+        check_is_fitted(self)
+        model = self._linear()
+        rows, targets, _ = validate_targets(self, X, y, reset=False)
+        coef = np.atleast_2d(model.coef)
+        if targets.shape[1] != len(coef):
+            raise InvalidInputError(f"y must have {len(coef)} outputs, got {targets.shape[1]}")
+        residuals = lent_rows(targets) - lent_rows(rows) @ coef.T - model.intercept
+        return given_back(residual_distances(residuals, np.atleast_1d(model.scale)), X)
+
+    def is_outlier(self, X: Any, y: Any) -> NDArray[np.bool_]:
+        """Tell which rows have a score beyond the cut-off; of ordinary rows about 1% do."""
+        return self.outlier_scores(X, y) > self.cutoff_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
 
 
 class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
@@ -82,6 +179,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     >>> model.coef_.round(1), round(float(model.intercept_), 1)
     (array([1., 2.]), 3.0)
     """
+
+    answer_names: ClassVar[tuple[str, ...]] = (*LinearMixin.answer_names, "coef_stderr_")
 
     def __init__(
         self,
@@ -153,13 +252,13 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
     @property
     def coef_stderr_(self) -> Array:
         """The standard error of each coefficient; NaN where the learner or aggregator cannot tell."""
-        return self._shown(self._coef_errors())
+        return self._placed(self._coef_errors())
 
     def _coef_errors(self) -> Array:
         run, solution = self._held_run(), self._solution()
         plan, points = run.plan, run.believed
         if len(points) >= BATCHES_FOR_SPREAD:
-            error = spread_error(self._space().coefficients_of(points, run.value), plan.aggregator)
+            error = spread_error(np.stack(run.quantities[0].points), plan.aggregator)
         elif solution.coef_variance is not None:
             count = max(1, plan.aggregator.count(run.complete.state))
             factor = plan.aggregator.variance_factor(solution.coef.size)
@@ -167,18 +266,18 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         else:
             error = np.full_like(solution.coef, np.nan)
         # No error at all means no degrees of freedom, or a column that never changes: nothing is known, not everything.
-        return self._shaped(np.where(error > ROUNDING * np.abs(solution.coef), error, np.nan))
+        return self._shaped(np.where(error > _ROUNDING * np.abs(solution.coef), error, np.nan))
 
     def conf_int(self, alpha: float = 0.05) -> Array:
-        """Give the interval of each coefficient that holds the true one with chance 1 - alpha; last axis low, high."""
-        return self._shown(self._intervals(_check_level(alpha)))
+        """Return the interval that holds each coefficient with chance 1 - alpha; the last axis is low, high."""
+        return self._placed(self._intervals(_check_level(alpha)))
 
     def _intervals(self, alpha: float) -> Array:
         coef, half = self._linear().coef, -stdtrit(self._degrees_of_freedom(), alpha / 2) * self._coef_errors()
         return np.stack([coef - half, coef + half], axis=-1)
 
     def summary(self, alpha: float = 0.05) -> Summary:
-        """Give the coefficients with standard errors, t values, p values and intervals as a table that prints."""
+        """Return the coefficients with standard errors, t values, p values and intervals as a table that prints."""
         model = self._linear()
         coef, error = np.atleast_2d(model.coef), np.atleast_2d(self._coef_errors())
         interval = self._intervals(_check_level(alpha)).reshape(*coef.shape, 2)
@@ -202,18 +301,23 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         notes = (f"intercept {levels}; residual scale {scales}", self._batch_note())
         return Summary("Outlier-robust linear regression", columns, rows, notes)
 
+    def shown(self, targets: Any = None) -> Shown:
+        """Return what a report shows of the model; `targets` are the names of the outputs."""
+        coef, stderr = np.atleast_2d(host_array(self.coef_)), np.atleast_2d(host_array(self.coef_stderr_))
+        interval = host_array(self.conf_int()).reshape(*coef.shape, 2)
+        p_value = np.array([row[4] for row in self.summary().rows]).reshape(coef.shape)
+        intercept, scale = np.atleast_1d(host_array(self.intercept_)), np.atleast_1d(host_array(self.scale_))
+        names = target_names(targets, len(coef))
+        found = Coefficients(coef, stderr, interval[..., 0], interval[..., 1], p_value, intercept, scale, names)
+        return Shown("Outlier-robust linear regression", coefficients=found)
+
     def _degrees_of_freedom(self) -> float:
-        """Give those of the spread of the batches, or of the rows within them if there are few batches."""
+        """Return those of the spread of the batches, or of the rows within them if there are few batches."""
         run = self._held_run()
         batches = len(run.believed)
         if batches >= BATCHES_FOR_SPREAD:
             return float(batches - 1)
         return float(max(1, run.rows_seen - run.layout.columns - 1))
-
-    def _space(self) -> LinearModels | MomentModels:
-        space = self._held_run().space
-        assert isinstance(space, (LinearModels, MomentModels))
-        return space
 
     def _solution(self) -> LinearSolution:
         return self._held_run().answer
@@ -226,3 +330,37 @@ def _check_level(alpha: float) -> float:
     if not 0 < alpha < 1:
         raise InvalidInputError(f"alpha must lie between 0 and 1, got {alpha!r}")
     return alpha
+
+
+def validate_targets(
+    estimator: Any, X: Any, y: Any, *, reset: bool, minimum: int = 1
+) -> tuple[NDArray[Any], NDArray[Any], bool]:
+    """Check rows and targets; give them with y as rows x outputs, and whether it came as one column."""
+    if is_device_array(X):
+        return take_device_targets(estimator, X, y, reset=reset, minimum=minimum)
+    rows, targets = validate_data(
+        estimator,
+        X,
+        host_array(y),
+        dtype=[np.float64, np.float32],
+        multi_output=True,
+        y_numeric=True,
+        reset=reset,
+        ensure_min_samples=minimum,
+    )
+    single = targets.ndim == 1
+    if targets.ndim > 2:
+        raise InvalidInputError(f"y must have one or two dimensions, got {targets.ndim}")
+    # Targets that float32 cannot hold would turn into infinity without a word.
+    with np.errstate(over="ignore"):
+        converted = targets.astype(rows.dtype, copy=False)
+    if not np.isfinite(converted).all():
+        raise InvalidInputError(f"y has values too large for the type of X ({rows.dtype})")
+    return rows, converted[:, None] if single else converted, single
+
+
+def check_alpha(alpha: Any) -> float:
+    """Return the penalty back, or say what is wrong with it."""
+    if isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool) and 0 <= alpha < np.inf:
+        return float(alpha)
+    raise InvalidInputError(f"alpha must be a number >= 0, got {alpha!r}")

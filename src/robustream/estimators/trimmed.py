@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,15 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.estimators._device import take_rows
-from robustream.estimators._linear import Linear, LinearMixin, validate_targets
-from robustream.estimators._projection import Principal, ProjectionMixin, check_n_components
+from robustream.estimators.pca import Principal, ProjectionMixin, check_n_components
+from robustream.estimators.regression import Linear, LinearMixin, validate_targets
 from robustream.kernels.device_arrays import is_device_array, library_of
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
 from robustream.learners.device import OnDevice
 from robustream.runs.run import unchanged_on_error
 from robustream.spaces import Point, PrincipalModels
 from robustream.spaces.linear import LinearPoint
-from robustream.spaces.principal import PrincipalPoint
 
 __all__ = ["TrimmedPCA", "TrimmedRegressor"]
 
@@ -48,6 +48,8 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
     array([[1., 0., 0.]])
     """
 
+    answer_names: ClassVar[tuple[str, ...]] = (*ProjectionMixin.answer_names, "n_components_")
+
     def __init__(self, n_components: int = 2, trim: float = 0.5, center: bool = True) -> None:
         self.n_components = n_components
         self.trim = trim
@@ -60,27 +62,15 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             rows = take_rows(self, X, reset=True, minimum=2)
             components = check_n_components(self.n_components, rows.shape[1])
             learner = recipe.pca(PrincipalProblem(components))
-            point = PrincipalPoint(*_solve(learner, Batch(0, "X", rows)))  # type: ignore[arg-type]
-            space = PrincipalModels(rows.shape[1], components)
-            signal, noise = space.express(3, point), space.express(4, point)
-            assert signal is not None
-            assert noise is not None
-            spectrum = space.spectrum(point.basis, signal, noise)
+            point = _solve(learner, Batch(0, "X", rows))
+            answer = PrincipalModels(rows.shape[1], components).answer_of(point)
             self._library = library_of(X)
-            self._fitted = Principal(
-                spectrum.components,
-                point.mean,
-                np.exp(point.log_scale),
-                spectrum.explained_variance,
-                spectrum.explained_variance / (spectrum.total_variance or 1.0),
-                spectrum.noise_variance,
-                np.exp(point.log_cutoffs),
-            )
+            self._fitted = Principal.of(answer, answer.spectrum, answer.cutoffs)
         return self
 
-    def restore(self, fitted: Principal) -> None:
-        """Take over what another one has learned, as from a file."""
-        self._fitted = fitted
+    def restore(self, answer: Mapping[str, Any]) -> None:
+        """Take over what another one has learned: its answer, as from a file."""
+        self._fitted = Principal.from_answer(answer, self.n_features_in_)
 
     def _principal(self) -> Principal:
         check_is_fitted(self, "_fitted")
@@ -132,9 +122,9 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
             )
         return self
 
-    def restore(self, fitted: Linear) -> None:
-        """Take over what another one has learned, as from a file."""
-        self._fitted = fitted
+    def restore(self, answer: Mapping[str, Any]) -> None:
+        """Take over what another one has learned: its answer, as from a file."""
+        self._fitted = Linear.from_answer(answer, self.n_features_in_)
 
     def _linear(self) -> Linear:
         check_is_fitted(self, "_fitted")

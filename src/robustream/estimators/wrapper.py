@@ -14,9 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
-from robustream.errors import BelowQuorumError, InvalidInputError, UnsupportedEstimatorError
+from robustream.errors import BelowQuorumError, InvalidInputError, RobustreamError, UnsupportedEstimatorError
 from robustream.estimators._device import given_back
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
+from robustream.estimators._summary import Coefficients, Shown, target_names
 from robustream.kernels.device_arrays import host_array
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
@@ -210,6 +211,32 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         fitted = adapter.rebuild(run.value, layout.columns, layout.outputs)
         fitted.n_features_in_ = layout.columns
         return fitted
+
+    def answer(self) -> dict[str, NDArray[Any]]:
+        """Return the aggregated attributes as arrays, and the classes."""
+        fitted = self.estimator_
+        chosen = choose_parameters(self.estimator, self.parameters)
+        classes = {} if self.run_.layout.classes is None else {"classes_": self.classes_}
+        return {parameter.name: np.asarray(getattr(fitted, parameter.name)) for parameter in chosen} | classes
+
+    def shown(self, targets: Any = None) -> Shown:
+        """Return what a report shows: the coefficients of a linear model, without intervals."""
+        title = f"Outlier-robust {type(self.estimator).__name__}"
+        try:
+            inner = self.estimator_
+        except RobustreamError:
+            return Shown(title)
+        coef = np.atleast_2d(getattr(inner, "coef_", np.empty(0)))
+        if coef.ndim != 2 or coef.shape[1] != self.n_features_in_:
+            return Shown(title)
+        classes = getattr(inner, "classes_", None)
+        if targets is None and classes is not None:
+            targets = [str(name) for name in (classes if len(classes) == len(coef) else classes[1:])]
+        unknown = np.full(coef.shape, np.nan)
+        intercept = np.array(np.broadcast_to(np.atleast_1d(getattr(inner, "intercept_", 0.0)), len(coef)))
+        scale, names = np.full(len(coef), np.nan), target_names(targets, len(coef))
+        found = Coefficients(coef, unknown, unknown, unknown, unknown, intercept, scale, names)
+        return Shown(title, coefficients=found)
 
     def _require_classes(self, run: Run) -> None:
         """Raise where a class was seen in too few batches for its parameters to be trusted.

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import chdtri, fdtri, ndtri
 
 from robustream.spaces import Array
-from robustream.spaces.principal import noise_variance
+from robustream.spaces.linear import residual_distances
+from robustream.spaces.principal import noise_variance, principal_distances
 
 __all__ = [
     "OUTLIER_RATE",
@@ -18,9 +19,7 @@ __all__ = [
     "normal_cutoff",
     "normal_cutoffs",
     "principal_cutoffs",
-    "principal_distances",
     "residual_cutoff",
-    "residual_distances",
 ]
 
 # The share of ordinary rows that a cut-off flags.
@@ -29,26 +28,6 @@ OUTLIER_RATE = 0.01
 _ROWS_FOR_QUANTILES = 200
 # Of more rows than this many, evenly spaced ones are enough to tell the distances of principal components.
 ROWS_FOR_DISTANCES = 4000
-# Rounding errors up to this many units in the last place are no distance.
-_DIGITS = 1e4
-
-
-def principal_distances(
-    standard: Array, components: Array, explained_variance: Array, noise: float
-) -> tuple[Array, Array]:
-    """Give the orthogonal and the score distance of centred rows, both in units of their variances."""
-    scores = standard @ components.T
-    tiny = np.finfo(np.float64).tiny
-    score = np.sqrt(np.square(scores.astype(np.float64)) @ (1 / np.maximum(explained_variance, tiny)))
-    outside = standard.shape[1] - len(components)
-    if outside == 0:
-        return np.zeros(len(standard)), score
-    residual = standard - scores @ components
-    # Where all variance lies within the subspace, what is left of a row is rounding error.
-    floor = (_DIGITS * np.finfo(standard.dtype).eps) ** 2 * (np.square(standard).max(initial=0.0) + 1.0)
-    variance = max(noise, float(floor), tiny)
-    orthogonal = np.sqrt(np.square(residual).sum(axis=1, dtype=np.float64) / (variance * outside))
-    return orthogonal, score
 
 
 def principal_cutoffs(
@@ -99,12 +78,6 @@ def _normal_cutoffs(freedom: float, components: int, rate: float, rows: float = 
         inside = components * (rows + 1) / rows * (rows - 1) / left * fdtri(components, left, 1 - rate)
     outside = chdtri(freedom, rate) / freedom * (1 + 2 * components / rows)
     return np.sqrt([outside, inside])
-
-
-def residual_distances(residuals: Array, scale: Array) -> Array:
-    """Give the largest residual of each row over its outputs, in units of their scales."""
-    safe = np.maximum(scale, np.finfo(np.float64).tiny)
-    return np.asarray((np.abs(residuals) / safe).max(axis=1), dtype=np.float64)
 
 
 def normal_cutoff(outputs: int) -> float:

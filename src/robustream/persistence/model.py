@@ -16,15 +16,11 @@ import numpy as np
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from robustream import files
+from robustream import estimators, files
 from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsError, UnsupportedEstimatorError
-from robustream.estimators import OutlierRobust, OutlierRobustPCA, OutlierRobustRegressor, TrimmedPCA, TrimmedRegressor
-from robustream.estimators._linear import Linear
-from robustream.estimators._projection import Principal
 from robustream.estimators._settings import build
 from robustream.files import Tree
 from robustream.files.registry import Registry
-from robustream.kernels.device_arrays import host_array
 from robustream.runs.run import Layout, Plan, Run
 from robustream.runs.serialize import damaged_on_error, take, take_optional
 
@@ -32,26 +28,10 @@ __all__ = ["KIND", "build_model", "load", "load_with_extra", "model_from_tree", 
 
 KIND = "model"
 
-_PRINCIPAL = (
-    "components_",
-    "mean_",
-    "column_scale_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "noise_variance_",
-    "cutoffs_",
-)
-_LINEAR = ("coef_", "intercept_", "scale_", "cutoff_")
-_ANSWERS: dict[str, tuple[str, ...]] = {
-    OutlierRobustPCA.__name__: _PRINCIPAL,
-    OutlierRobustRegressor.__name__: (*_LINEAR, "coef_stderr_"),
-    TrimmedPCA.__name__: (*_PRINCIPAL, "n_components_"),
-    TrimmedRegressor.__name__: _LINEAR,
-}
-# NumPy's numbers would turn the results for float32 rows into float64.
-_PYTHON_NUMBERS = {"noise_variance_", "cutoff_", "n_components_"}
-_STREAMING: dict[str, Any] = {kind.__name__: kind for kind in (OutlierRobustPCA, OutlierRobustRegressor, OutlierRobust)}
-_AT_ONCE: dict[str, Any] = {kind.__name__: kind for kind in (TrimmedPCA, TrimmedRegressor)}
+# All that are exported: those that learn batch by batch have a run, the others are their answer.
+_KINDS: dict[str, Any] = {name: getattr(estimators, name) for name in estimators.__all__}
+_STREAMING = {name: kind for name, kind in _KINDS.items() if hasattr(kind, "begin_run")}
+_AT_ONCE = {name: kind for name, kind in _KINDS.items() if name not in _STREAMING}
 _PLAIN = Registry([])
 
 
@@ -118,13 +98,13 @@ def _numbers_in(tree: Tree) -> int:
 
 def _tree_of(model: Any, extra: Tree) -> Tree:
     name = type(model).__name__
-    streaming = _STREAMING.get(name) is type(model)
-    if not streaming and _AT_ONCE.get(name) is not type(model):
+    if _KINDS.get(name) is not type(model):
         raise UnsupportedEstimatorError(
             f"a {name} cannot be saved by robustream: only its own estimators can, and scikit-learn's linear models "
             "and naive Bayes inside OutlierRobust"
         )
     check_is_fitted(model)
+    streaming = name in _STREAMING
     versions = {"python": platform.python_version(), "numpy": np.__version__, "scikit-learn": sklearn.__version__}
     tree = {
         "settings": model.run_settings() if streaming else _settings_at_once(model),
@@ -139,12 +119,7 @@ def _tree_of(model: Any, extra: Tree) -> Tree:
 def _answer(model: Any) -> Tree:
     """Return what a person without robustream needs to use the model; nothing while there are too few rows for it."""
     try:
-        if isinstance(model, OutlierRobust):
-            fitted = model.estimator_
-            names = [parameter.name for parameter in model.run_.plan.learner.parameters]  # type: ignore[attr-defined]
-            classes = {} if model.run_.layout.classes is None else {"classes_": model.classes_}
-            return {name: np.asarray(getattr(fitted, name)) for name in names} | classes
-        return {name: np.asarray(host_array(getattr(model, name))) for name in _ANSWERS[type(model).__name__]}
+        return model.answer()
     except (NotEnoughRowsError, BelowQuorumError):
         return {}
 
@@ -164,7 +139,7 @@ def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
     parameters = take(settings, "parameters", dict)
     columns = take(settings, "columns", int)
     names = take_optional(settings, "names", np.ndarray)
-    if parameters.keys() != signature(kind).parameters.keys() or answer.keys() != set(_ANSWERS[kind.__name__]):
+    if parameters.keys() != signature(kind).parameters.keys() or answer.keys() != set(kind.answer_names):
         raise DamagedFileError(f"it has other entries than a {kind.__name__} has")
     model = kind(**_PLAIN.decode(parameters))
     model.n_features_in_ = columns
@@ -172,27 +147,5 @@ def _rebuild_at_once(settings: Tree, answer: Tree) -> Any:
         if names.shape != (columns,):
             raise DamagedFileError("it has another number of column names than columns")
         model.feature_names_in_ = names
-    shapes = _shapes(answer, columns)
-    fitted: dict[str, Any] = {}
-    for name, value in answer.items():
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi" or value.shape != shapes[name]:
-            raise DamagedFileError(f"{name} is no array of numbers of the shape that it should have")
-        fitted[name.removesuffix("_")] = value.item() if name in _PYTHON_NUMBERS else value if value.ndim else value[()]
-    fitted.pop("n_components", None)  # as many as there are
-    model.restore(Linear(**fitted) if kind is TrimmedRegressor else Principal(**fitted))
+    model.restore(answer)
     return model
-
-
-def _shapes(answer: Tree, columns: int) -> dict[str, tuple[int, ...]]:
-    """Return the shape that each array of an answer should have."""
-    if "coef_" in answer:
-        outputs = answer["coef_"].shape[:-1][:1]
-        return {"coef_": (*outputs, columns), "intercept_": outputs, "scale_": outputs, "cutoff_": ()}
-    components = answer["components_"].shape[:1]
-    return {
-        "components_": (*components, columns),
-        **dict.fromkeys(("mean_", "column_scale_"), (columns,)),
-        **dict.fromkeys(("explained_variance_", "explained_variance_ratio_"), components),
-        **dict.fromkeys(("noise_variance_", "n_components_"), ()),
-        "cutoffs_": (2,),
-    }

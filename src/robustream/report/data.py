@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from robustream.batch import BatchRecord, Verdict
-from robustream.spaces import Array
+from robustream.estimators._summary import Coefficients, Components, Summary
 
 __all__ = [
     "VERDICTS",
@@ -20,7 +20,6 @@ __all__ = [
     "Components",
     "FileRecord",
     "FileVerdict",
-    "Kind",
     "RelativeError",
     "ReportData",
     "WorstRow",
@@ -30,31 +29,7 @@ __all__ = [
     "verdict_counts",
 ]
 
-Kind = Literal["pca", "regression", "other"]
-
 VERDICTS: tuple[Verdict, ...] = ("kept", "rejected", "failed", "late")
-
-
-class Components(NamedTuple):
-    """What a PCA learned."""
-
-    components: Array  # components x columns
-    explained_variance: Array
-    ratio: Array
-    mean: Array
-
-
-class Coefficients(NamedTuple):
-    """What a linear model learned; all tables are outputs x columns, NaN where nothing is known."""
-
-    coef: Array
-    stderr: Array
-    low: Array
-    high: Array
-    p_value: Array
-    intercept: Array
-    scale: Array
-    targets: tuple[str, ...]
 
 
 class WorstRow(NamedTuple):
@@ -78,7 +53,6 @@ class ReportData(NamedTuple):
     """One report."""
 
     title: str
-    kind: Kind
     features: tuple[str, ...]
     rows_seen: int
     batches_seen: int
@@ -86,6 +60,7 @@ class ReportData(NamedTuple):
     outcome: str = ""
     components: Components | None = None
     coefficients: Coefficients | None = None
+    tables: tuple[Summary, ...] = ()  # of a model that has neither
     worst_rows: tuple[WorstRow, ...] = ()
     convergence: tuple[RelativeError, ...] = ()
     missing: Mapping[str, int] = {}  # cells by column

@@ -98,6 +98,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "count": show_count,
         "number": show_number,
+        "number_column": lambda title: (title, "number"),
         "share": show_share,
         "split_label": split_label,
         "typographic": lambda shown: shown.replace("-", "\N{MINUS SIGN}").replace("inf", "∞"),

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from robustream.estimators._summary import Summary
 from robustream.report.charts import strongest
 from robustream.report.data import (
     VERDICTS,
@@ -40,6 +41,7 @@ def summary_tables(data: ReportData, most_rows: int = _MOST_ROWS) -> list[Render
         tables.append(_loadings(data.components, data.features, most_rows))
     if data.coefficients is not None:
         tables.append(_coefficients(data.coefficients, data.features, most_rows))
+    tables.extend(_summary(summary, most_rows) for summary in data.tables)
     return tables
 
 
@@ -129,6 +131,13 @@ def _loadings(found: Components, features: tuple[str, ...], most_rows: int) -> T
         table.add_row(Text(features[column]), *(f"{value:.3f}" for value in shown[:, column]))
     table.add_section()
     table.add_row("share of variance", *(show_share(float(share)) for share in found.ratio[: len(shown)]), style="dim")
+    return table
+
+
+def _summary(summary: Summary, most_rows: int) -> Table:
+    table = _table(summary.title, [summary.columns[0]], list(summary.columns[1:]))
+    for name, *numbers in summary.rows[:most_rows]:
+        table.add_row(Text(name), *(show_number(float(number)) for number in numbers))
     return table
 
 

@@ -114,7 +114,7 @@ class _Replies:
             raise InvalidInputError(f"enough must be a share of the partitions, above 0 and at most 1, got {enough!r}")
         if deadline is not None and not deadline > 0:
             raise InvalidInputError(f"deadline must be a positive number of seconds, got {deadline!r}")
-        self._task = EstimatePartition(run.plan.learner, run.plan.seed)
+        self._task = EstimatePartition(run.plan.learner, run.plan.seed, run.space)
         self._space, self._partitions, self._engine, self._most_rows = run.space, partitions, engine, most_rows
         self._wanted = len(partitions) if enough is None else math.ceil(enough * len(partitions) - 1e-9)
         self._deadline, self._gives_up = deadline, cut_off != CutOff()

@@ -36,7 +36,7 @@ class RunOptions(NamedTuple):
 def drive_here(run: Run, source: Source, options: RunOptions) -> Run:
     """Drive a run in this process: one thread reads ahead, the others estimate."""
     batches = read_ahead(source.batches(run.next_index), 2 * run.plan.workers)
-    examine = partial(examine_batch, run.plan.learner, run.plan.seed)
+    examine = partial(examine_batch, run.plan.learner, run.plan.seed, run.space)
     # One thread for BLAS, however many workers there are: then the bits do not depend on their number.
     with threadpool_limits(1):
         results = map_in_order(examine, batches, run.plan.workers)

@@ -45,7 +45,7 @@ from robustream.runs.serialize import (
     take,
 )
 from robustream.runs.workers import estimate_batch, estimate_in_order
-from robustream.spaces import Array, Point, ProductSpace
+from robustream.spaces import Point, ProductSpace, Quantity
 
 __all__ = ["Layout", "Plan", "Run", "Streaming", "unchanged_on_error"]
 
@@ -170,12 +170,12 @@ class Run:
         return self._absorb(estimate._replace(weight=min(1.0, len(joined.X) / learner.minimum_rows(columns))))
 
     @cached_property
-    def value(self) -> tuple[Array | None, ...]:
-        """The settled value of each part of the space."""
+    def value(self) -> Any:
+        """The settled value of each part of the space, by name where parts have names."""
         if self.complete.ledger.usable == 0:
             self._raise_no_estimate()
         with wide_on_gpu(self.on_gpu):
-            return self.plan.aggregator.value(self.complete.state)
+            return self.space.value(self.plan.aggregator.value(self.complete.state))
 
     @cached_property
     def answer(self) -> Any:
@@ -196,6 +196,11 @@ class Run:
         """The points of the held estimates that were not rejected."""
         pairs = zip(self.plan.aggregator.held_points(self.complete.state), self.assess(), strict=True)
         return [point for point, assessment in pairs if not assessment.rejected]
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """What the answer tells, with what each of the believed estimates says of it."""
+        return self.space.quantities(self.believed, self.value, self.answer)
 
     @cached_property
     def report(self) -> list[BatchRecord]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, pairwise
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from robustream.files.registry import Registry
 from robustream.runs.batching import Rows
 from robustream.runs.ledger import Ledger
 from robustream.spaces import Array, Point
-from robustream.spaces.linear import LinearPoint
-from robustream.spaces.moments import MomentPoint
-from robustream.spaces.principal import PrincipalPoint
 
 __all__ = [
     "damaged_on_error",
@@ -46,9 +43,9 @@ __all__ = [
 ]
 
 Kind = TypeVar("Kind")
+PointType: TypeAlias = type[tuple[Any, ...]]
 
 _REGISTRY = Registry([Held, RunningMean, Filter, Rows])
-_POINTS: dict[str, Any] = {kind.__name__: kind for kind in (PrincipalPoint, LinearPoint, MomentPoint)}
 
 
 # ---- entries of a tree
@@ -130,7 +127,7 @@ def _strip(state: Any) -> Any:
     """Return a state without its space, with its estimates as columns."""
     if isinstance(state, Held):
         keys: Any = np.array(state.keys, dtype=np.float64)
-        estimates: Any = encode_estimates(state.estimates)
+        estimates: Any = encode_estimates(state.estimates, state.space.point_type)
         return state._replace(space=None, estimates=estimates, keys=keys)  # type: ignore[arg-type]
     if isinstance(state, RunningMean):
         return state._replace(space=None)  # type: ignore[arg-type]
@@ -162,7 +159,7 @@ def _restore(stored: Any, fresh: Any) -> Any:
 
 
 def _restore_held(stored: Held, fresh: Held, taken: int, newest: int) -> Held:
-    estimates = decode_estimates(stored.estimates)
+    estimates = decode_estimates(stored.estimates, fresh.space.point_type)
     keys = take_floats({"keys": stored.keys}, "keys", len(estimates))
     for estimate in estimates:
         if reason := why_unusable(fresh.space, estimate):
@@ -227,7 +224,7 @@ class _Form(NamedTuple):
     parts: tuple[tuple[np.dtype[Any], tuple[int, ...], str] | None, ...]
 
 
-def encode_estimates(estimates: Sequence[Estimate]) -> Tree:
+def encode_estimates(estimates: Sequence[Estimate], point_type: PointType) -> Tree:
     """Return estimates that have points as columns; equal parts of points of the same form are stacked."""
     groups: dict[_Form, list[Point]] = {}
     numbers: dict[_Form, int] = {}
@@ -235,7 +232,7 @@ def encode_estimates(estimates: Sequence[Estimate]) -> Tree:
     for estimate in estimates:
         if estimate.point is None:
             raise InvalidInputError(f"estimate {estimate.index} has no point to be stored")
-        form = _form(estimate.point)
+        form = _form(estimate.point, point_type)
         groups.setdefault(form, []).append(estimate.point)
         group_of.append(numbers.setdefault(form, len(numbers)))
     return {
@@ -245,18 +242,18 @@ def encode_estimates(estimates: Sequence[Estimate]) -> Tree:
         "weight": np.array([estimate.weight for estimate in estimates], dtype=np.float64),
         "stats": _encode_stats(estimates),
         "group": group_of,
-        "groups": [_encode_group(form, points) for form, points in groups.items()],
+        "groups": [_encode_group(form, points, point_type) for form, points in groups.items()],
     }
 
 
-def decode_estimates(tree: Tree) -> tuple[Estimate, ...]:
+def decode_estimates(tree: Tree, point_type: PointType) -> tuple[Estimate, ...]:
     """Return the estimates."""
     indices = take_list(tree, "index", int)
     count = len(indices)
     labels, rows = take_list(tree, "label", str, count), take_list(tree, "rows", int, count)
     weights: list[float] = take_floats(tree, "weight", count).tolist()
     stats = _decode_stats(take(tree, "stats", dict), count)
-    points = [_decode_group(group) for group in take_list(tree, "groups", dict)]
+    points = [_decode_group(group, point_type) for group in take_list(tree, "groups", dict)]
     group_of = take_list(tree, "group", int, count)
     if Counter(group_of) != {number: len(group) for number, group in enumerate(points)}:
         raise DamagedFileError("the groups of estimates have other sizes than their arrays")
@@ -316,9 +313,9 @@ def _decode_stats(tree: Tree, count: int) -> list[dict[str, float]]:
     return [dict(islice(pairs, size)) for size in counts]
 
 
-def _form(point: Point) -> _Form:
+def _form(point: Point, point_type: PointType) -> _Form:
     kind = type(point).__name__
-    if type(point) is not tuple and _POINTS.get(kind) is not type(point):
+    if type(point) not in (tuple, point_type):
         raise InvalidInputError(f"points of class {kind} cannot be stored")
     return _Form(kind, tuple(None if part is None else (part.dtype, part.shape, _order(part)) for part in point))
 
@@ -329,32 +326,34 @@ def _order(part: Array | np.generic) -> str:
     return "columns" if part.flags.f_contiguous and not part.flags.c_contiguous else "rows"
 
 
-def _names(kind: str, count: int) -> tuple[str, ...]:
-    return _POINTS[kind]._fields if kind in _POINTS else tuple(str(place) for place in range(count))
+def _names(kind: str, count: int, point_type: Any) -> tuple[str, ...]:
+    return tuple(str(place) for place in range(count)) if kind == "tuple" else point_type._fields
 
 
-def _encode_group(form: _Form, points: list[Point]) -> Tree:
+def _encode_group(form: _Form, points: list[Point], point_type: PointType) -> Tree:
     return {
         "class": form.kind,
         "parts": {
             name: None if part is None else np.stack([np.asarray(point[place]) for point in points])
-            for place, (name, part) in enumerate(zip(_names(form.kind, len(form.parts)), form.parts, strict=True))
+            for place, (name, part) in enumerate(
+                zip(_names(form.kind, len(form.parts), point_type), form.parts, strict=True)
+            )
         },
         "order": ["absent" if part is None else part[2] for part in form.parts],
     }
 
 
-def _decode_group(tree: Tree) -> list[Point]:
+def _decode_group(tree: Tree, point_type: Any) -> list[Point]:
     kind, parts = take(tree, "class", str), take(tree, "parts", dict)
     orders = take_list(tree, "order", str, len(parts))
-    if kind not in ("tuple", *_POINTS) or tuple(parts) != _names(kind, len(parts)):
+    if kind not in ("tuple", point_type.__name__) or tuple(parts) != _names(kind, len(parts), point_type):
         raise DamagedFileError("a group of estimates has other parts than it should have")
     columns = [_split(stack, order) for stack, order in zip(parts.values(), orders, strict=True)]
     counts = {len(column) for column in columns if column is not None}
     if len(counts) != 1:
         raise DamagedFileError("the parts of a group of estimates have different lengths")
     count = counts.pop()
-    make = _POINTS[kind]._make if kind in _POINTS else tuple
+    make = tuple if kind == "tuple" else point_type._make
     return [make(None if column is None else column[k] for column in columns) for k in range(count)]
 
 

@@ -16,14 +16,11 @@ A bias that all batches share cannot be seen in their differences.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import fdtri
 
 from robustream.runs.run import Run
-from robustream.spaces import Array, LinearModels, MomentModels, PrincipalModels, ProductSpace
-from robustream.spaces.factored import Subspace
 
 __all__ = ["FEWEST_BATCHES", "STOPPING_CONFIDENCE", "error_bound", "is_look"]
 
@@ -52,17 +49,18 @@ def error_bound(run: Run, confidence: float = 1 - _ALPHA) -> float:
         return math.inf
     trace = square = size = 0.0
     fewest = math.inf
-    for spread in _spreads(run):
-        count = len(spread.coordinates)
-        if count < 2:
+    for quantity in run.quantities:
+        count = len(quantity.points)
+        if count < 2 or quantity.value is None:
             return math.inf
-        centered = spread.coordinates - spread.coordinates.mean(axis=0)
+        coordinates = quantity.space.coordinates(quantity.points).astype(np.float64)
+        centered = coordinates - coordinates.mean(axis=0)
         gram = centered @ centered.T
         trace += float(np.trace(gram)) / (count - 1) / count
         # Products of different estimates only: the squares of each with itself would make the spread look narrow.
         off_diagonal = float(np.square(gram).sum() - np.square(np.diag(gram)).sum())
         square += off_diagonal / (count * (count - 1)) / count**2
-        size += spread.squared_size
+        size += quantity.space.squared_size(quantity.value)
         fewest = min(fewest, count)
     if not size > 0:
         return 0.0 if trace == 0 else math.inf
@@ -70,35 +68,6 @@ def error_bound(run: Run, confidence: float = 1 - _ALPHA) -> float:
     factor = run.plan.aggregator.variance_factor(dimension)
     quantile = float(fdtri(dimension, dimension * (fewest - 1), confidence))
     return math.sqrt(trace * factor * quantile / size)
-
-
-class _Spread(NamedTuple):
-    coordinates: Array  # estimates x coordinates, all distances kept
-    squared_size: float  # of the answer that they are estimates of
-
-
-def _spreads(run: Run) -> list[_Spread]:
-    """Return the estimates of what the answer is made of."""
-    space, points, value = run.space, run.believed, run.value
-    if isinstance(space, (LinearModels, MomentModels)):
-        coef = run.answer.coef
-        each = space.coefficients_of(points, value)
-        return [_Spread(each.reshape(len(each), -1).astype(np.float64), float(np.square(coef, dtype=np.float64).sum()))]
-    if isinstance(space, PrincipalModels):
-        return [_spread_of_part(space, space.primary, run)]
-    return [_spread_of_part(space, place, run) for place, part in enumerate(space.parts) if part.role == "answer"]
-
-
-def _spread_of_part(space: ProductSpace, place: int, run: Run) -> _Spread:
-    settled = run.value[place]
-    expressed = [space.express(place, point, run.value) for point in run.believed]
-    present = [part for part in expressed if part is not None]
-    if settled is None or not present:
-        return _Spread(np.empty((0, 0)), 0.0)
-    part = space.parts[place].space
-    # The squared norm of a projector is its rank.
-    size = settled.shape[1] if isinstance(part, Subspace) else np.square(settled, dtype=np.float64).sum()
-    return _Spread(part.coordinates(present).astype(np.float64), float(size))
 
 
 def _step_of(batches: int) -> float:

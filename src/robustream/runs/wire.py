@@ -34,10 +34,11 @@ class EstimatePartition:
 
     learner: Learner
     seed: int
+    space: ProductSpace
 
     def __call__(self, partition: Partition) -> bytes:
         """Return the reply."""
-        return encode_reply([examine_batch(self.learner, self.seed, batch) for batch in partition.read()])
+        return encode_reply([examine_batch(self.learner, self.seed, self.space, batch) for batch in partition.read()])
 
 
 def partition_name(partition: Partition) -> str:

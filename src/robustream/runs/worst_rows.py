@@ -6,7 +6,6 @@ those of the batches that are believed are measured once more when the answer st
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +13,8 @@ from numpy.typing import NDArray
 
 from robustream.batch import Batch, Estimate
 from robustream.learners import Learner
-from robustream.learners.cutoffs import principal_distances, residual_distances
 from robustream.runs.workers import estimate_batch
-from robustream.spaces import Array, LinearModels, Point, PrincipalModels
-from robustream.spaces.linear import LinearPoint
-from robustream.spaces.principal import PrincipalPoint, noise_variance
+from robustream.spaces import Array, Point, ProductSpace
 
 __all__ = ["BatchResult", "OutlyingRow", "examine_batch", "most_outlying"]
 
@@ -46,23 +42,18 @@ class BatchResult(NamedTuple):
     outlying: tuple[OutlyingRow, ...]
 
 
-def examine_batch(learner: Learner, seed: int, batch: Batch) -> BatchResult:
-    """Return the estimate of a batch and its most outlying rows."""
+def examine_batch(learner: Learner, seed: int, space: ProductSpace, batch: Batch) -> BatchResult:
+    """Return the estimate of a batch, a point of the space, and its most outlying rows."""
     estimate = estimate_batch(learner, seed, batch)
-    return BatchResult(estimate, most_outlying(learner, batch, estimate))
+    return BatchResult(estimate, most_outlying(space, batch, estimate))
 
 
-def most_outlying(learner: Learner, batch: Batch, estimate: Estimate) -> tuple[OutlyingRow, ...]:
+def most_outlying(space: ProductSpace, batch: Batch, estimate: Estimate) -> tuple[OutlyingRow, ...]:
     """Return the rows of a batch that lie farthest from its own estimate; none where rows have no scores."""
     if estimate.point is None:
         return ()
-    outputs = 0 if batch.y is None else 1 if batch.y.ndim == 1 else batch.y.shape[1]
-    space = learner.space(batch.X.shape[1], outputs)
-    if isinstance(space, PrincipalModels):
-        scores = _principal_scores(estimate.point, batch)
-    elif isinstance(space, LinearModels):
-        scores = _linear_scores(estimate.point, batch)
-    else:
+    scores = _row_scores(space, batch, estimate.point)
+    if scores is None:
         return ()
     count = min(_ROWS_NAMED, max(1, _MOST_CELLS // batch.X.shape[1]), len(scores))
     worst = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
@@ -79,34 +70,14 @@ def most_outlying(learner: Learner, batch: Batch, estimate: Estimate) -> tuple[O
     )
 
 
-def _principal_scores(point: Point, batch: Batch) -> Array:
-    principal = PrincipalPoint(*point)  # type: ignore[arg-type]
-    scale = np.exp(principal.log_scale)
-    noise = noise_variance(principal.eigenvalues, principal.total_variance, batch.X.shape[1])
-    cutoffs = np.exp(principal.log_cutoffs)
-
-    def measure(rows: slice) -> Array:
-        standard = (batch.X[rows] - principal.mean) / scale
-        orthogonal, score = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
-        return np.maximum(orthogonal / cutoffs[0], score / cutoffs[1])
-
-    return _in_blocks(batch, measure)
-
-
-def _linear_scores(point: Point, batch: Batch) -> Array:
-    linear = LinearPoint(*point)  # type: ignore[arg-type]
-    assert batch.y is not None
-    targets = batch.y.reshape(len(batch.y), -1)
-    scale = np.exp(linear.log_scale)
-
-    def measure(rows: slice) -> Array:
-        residuals = targets[rows] - linear.y_center - (batch.X[rows] - linear.x_center) @ linear.coef.T
-        return residual_distances(residuals, scale)
-
-    return _in_blocks(batch, measure)
-
-
-def _in_blocks(batch: Batch, measure: Callable[[slice], Array]) -> Array:
+def _row_scores(space: ProductSpace, batch: Batch, point: Point) -> Array | None:
     """Measure some rows after the others: what stays in the cache takes a quarter of the time."""
     step = max(1, _CELLS_AT_ONCE // batch.X.shape[1])
-    return np.concatenate([measure(slice(first, first + step)) for first in range(0, len(batch.X), step)])
+    scores = []
+    for first in range(0, len(batch.X), step):
+        rows = slice(first, first + step)
+        found = space.row_scores(point, batch.X[rows], None if batch.y is None else batch.y[rows])
+        if found is None:
+            return None
+        scores.append(found)
+    return np.concatenate(scores)

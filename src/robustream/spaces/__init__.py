@@ -6,7 +6,7 @@ from robustream.spaces.factored import LowRank, Subspace
 from robustream.spaces.linear import LinearModels
 from robustream.spaces.moments import MomentModels
 from robustream.spaces.principal import PrincipalModels
-from robustream.spaces.product import Part, Parts, ProductSpace
+from robustream.spaces.product import Part, Parts, ProductSpace, Quantity
 
 __all__ = [
     "Array",
@@ -20,6 +20,7 @@ __all__ = [
     "Points",
     "PrincipalModels",
     "ProductSpace",
+    "Quantity",
     "Space",
     "Subspace",
 ]

@@ -5,7 +5,8 @@ Every space here is a subset of a Hilbert space, so aggregators need nothing but
 - `coordinates` embeds points isometrically in R^r: geometry (medians, filters) happens there;
 - `mix` takes a convex combination of points to a *mixture*, which may lie outside the subset (the mean of two
   projectors is no projector), `blend` does the same one point at a time, and `project` comes back;
-- `entries` are the plain coordinates in which coordinate-wise statistics are taken.
+- `entries` are the plain coordinates in which coordinate-wise statistics are taken;
+- `comparable` are coordinates in which honest points scatter evenly, for filters; they need not keep distances.
 
 A new space is one file with one class; `robustream.testing.check_space` says whether it keeps its promises.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ Points: TypeAlias = Sequence[Array] | Array
 
 class Space(ABC):
     """Points that can be compared and mixed."""
+
+    # Whether each coordinate is a quantity of its own, which may be brought to its own unit.
+    has_units: ClassVar[bool] = False
 
     @abstractmethod
     def why_not(self, point: Array) -> str | None:
@@ -66,6 +70,23 @@ class Space(ABC):
     @abstractmethod
     def from_entries(self, entries: Array, like: Array) -> Array:
         """Give the point nearest to linear coordinates that were worked out one by one."""
+
+    def comparable(self, points: Points) -> Array:
+        """Return coordinates of points, one row each, around which honest ones scatter evenly."""
+        return self.coordinates(points)
+
+    def squared_size(self, point: Array) -> float:
+        """Return the squared distance of a point to zero, which relative errors are relative to."""
+        return float(np.square(point, dtype=np.float64).sum())
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance that two points can have."""
+        return float(np.inf)
+
+    def scales(self, points: Points) -> Array:
+        """Return the standard deviations that points stand for where they are variances, one row for each point."""
+        return np.sqrt(np.maximum(self.coordinates(points), 0.0))
 
     def blend(self, mixture: Array, point: Array, weight: float) -> Array:
         """Move a mixture towards a point by a weight between 0 and 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class Euclidean(Space):
     >>> plane.distances(np.array([0.0, 0.0]), [np.array([3.0, 4.0])])
     array([5.])
     """
+
+    has_units: ClassVar[bool] = True
 
     shape: tuple[int, ...] | None = None
 

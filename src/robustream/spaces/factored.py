@@ -19,6 +19,8 @@ __all__ = ["LowRank", "Subspace", "fix_signs", "leading_directions"]
 
 # Rows of Gram matrix worked on at a time hold about this many numbers (32 MB).
 _CHUNK = 4_000_000
+# Beyond it a direction is off by about a right angle, and may be so by any amount.
+_LARGEST_TANGENT = 8.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,32 @@ class Subspace(_Factored):
     def project(self, mixture: Array) -> Array:
         return leading_directions(mixture, self.rank)
 
+    def comparable(self, points: Points) -> Array:
+        """Return coordinates around a common subspace: how far each of its directions would have to be moved.
+
+        With U = R A + E they are the entries of E inv(A), as long as the tangents of the angles: symmetric around 0 for
+        good subspaces, and large for those that have a direction at a right angle; not so large that these are wild
+        where half of all are off by 45 degrees, as where no subspace is better than others. Distances of projectors
+        would bring in squares as coordinates of their own, never negative, so that good subspaces stood apart along
+        them; the isometric coordinates need all pairs of points, besides: 0.4 s for 1,000 of 100 x 5.
+        """
+        stacked = np.stack([np.asarray(point, dtype=np.float64) for point in points])
+        reference = _middle(stacked)
+        inside = reference.T @ stacked
+        outside = stacked - reference @ inside
+        left, cosines, right = np.linalg.svd(inside)
+        inverse = (left / np.maximum(cosines, 1 / _LARGEST_TANGENT)[:, None, :]) @ right
+        coordinates = (outside @ inverse.transpose(0, 2, 1)).reshape(len(stacked), -1)
+        return np.asarray(coordinates - np.median(coordinates, axis=0))
+
+    def squared_size(self, point: Array) -> float:
+        return float(point.shape[1])  # the squared norm of a projector is its rank
+
+    @property
+    def diameter(self) -> float:
+        """That of subspaces which have no direction in common."""
+        return float(np.sqrt(2 * min(self.rank, self.columns - self.rank)))
+
     def _gram(self, points: Points) -> Array:
         """Inner products of P_i - P_R for a reference R near the middle.
 
@@ -117,6 +145,12 @@ class LowRank(_Factored):
         factor[:, :kept] = fix_signs(vectors[:, :kept]) * values[:kept]
         return factor
 
+    def scales(self, points: Points) -> Array:
+        sizes = [np.asarray(point, dtype=np.float64).ravel() for point in points]
+        # The largest entry is taken out first: the squares of 1e200 overflow.
+        peaks = np.array([max(float(np.abs(size).max(initial=0.0)), 1e-300) for size in sizes])
+        return np.array([[p * np.linalg.norm(size / p)] for p, size in zip(peaks, sizes, strict=True)])
+
     def _gram(self, points: Points) -> Array:
         return _squared_blocks(np.stack([np.asarray(point, dtype=np.float64) for point in points]))
 
@@ -131,6 +165,15 @@ def leading_directions(factor: Array, rank: int) -> Array:
     vectors, values, _ = linalg.svd(factor, full_matrices=factor.shape[1] < rank)
     del values
     return fix_signs(vectors[:, :rank])
+
+
+def _middle(stacked: Array) -> Array:
+    """Give the subspace nearest to all: the leading directions of the mean projector."""
+    count, columns, rank = stacked.shape
+    joined = stacked.transpose(1, 0, 2).reshape(columns, count * rank)
+    if columns > count * rank:
+        return leading_directions(joined, rank)
+    return np.asarray(linalg.eigh(joined @ joined.T, subset_by_index=(columns - rank, columns - 1))[1])
 
 
 def fix_signs(vectors: Array) -> Array:

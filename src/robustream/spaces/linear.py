@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,15 @@ from scipy import linalg
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.product import Part, ProductSpace
+from robustream.spaces.product import Part, ProductSpace, Quantity
 
 __all__ = [
     "LinearModels",
     "LinearPoint",
     "LinearSolution",
+    "LinearValue",
     "invert_moments",
+    "residual_distances",
     "solve_moments",
     "varying",
     "without_constants",
@@ -44,6 +46,18 @@ class LinearPoint(NamedTuple):
     moments: Array | None = None  # covariance of the columns and targets of the rows it believes, about the centres
 
 
+class LinearValue(NamedTuple):
+    """The settled parts."""
+
+    coef: Array | None = None
+    level: Array | None = None
+    log_scale: Array | None = None
+    coef_variance: Array | None = None
+    log_cutoff: Array | None = None
+    center: Array | None = None
+    moments: Array | None = None
+
+
 class LinearSolution(NamedTuple):
     """The settled model; None where the batches could not tell."""
 
@@ -64,6 +78,9 @@ class LinearModels(ProductSpace):
     these: it is that of all believed rows together, rare values and drift between batches included.
     """
 
+    point_type: ClassVar[type[LinearPoint]] = LinearPoint
+    value_type: ClassVar[type[LinearValue]] = LinearValue
+
     columns: int
     outputs: int
     alpha: float = 0.0
@@ -74,7 +91,7 @@ class LinearModels(ProductSpace):
         return (
             Part("coefficients", Euclidean((self.outputs, self.columns))),
             Part("level", Euclidean((self.outputs,))),
-            Part("log residual scale", Euclidean((self.outputs,)), "noise"),
+            Part("log residual scale", Euclidean((self.outputs,)), "noise", is_log=True),
             Part("coefficient variance", Euclidean((self.outputs, self.columns)), "passenger"),
             Part("log cut-off", Euclidean(()), "passenger"),
             Part("centre", Euclidean((size,)), "passenger"),
@@ -87,38 +104,43 @@ class LinearModels(ProductSpace):
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         linear = LinearPoint(*point)  # type: ignore[arg-type]
-        if part == 0:
+        name, known = LinearValue._fields[part], LinearValue(*(settled or ()))
+        if name == "coef":
             return linear.coef
-        if part == 1:
-            coef = linear.coef if settled is None or settled[0] is None else settled[0]
+        if name == "level":
+            coef = linear.coef if known.coef is None else known.coef
             return np.asarray(linear.y_center - coef @ linear.x_center)
-        if part < 5:
-            return (linear.log_scale, linear.coef_variance, linear.log_cutoff)[part - 2]
+        if name == "log_scale":
+            return linear.log_scale
+        if name == "coef_variance":
+            return linear.coef_variance
+        if name == "log_cutoff":
+            return linear.log_cutoff
         if linear.moments is None:
             return None
         center = np.concatenate([linear.x_center, linear.y_center])
-        if part == 5:
+        if name == "center":
             return center
         # About the settled centre: what differs between batches belongs to the moments of all rows.
-        offset = np.zeros_like(center) if settled is None or settled[5] is None else center - settled[5]
+        offset = np.zeros_like(center) if known.center is None else center - known.center
         return linear.moments + np.outer(offset, offset)
 
     def known(self, part: int, point: Point) -> Array | None:
         linear = LinearPoint(*point)  # type: ignore[arg-type]
-        if part != 0 or linear.moments is None:
+        if part != self.primary or linear.moments is None:
             return None
         spread = varying(linear.moments, linear.x_center)
         return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
 
     def weigher(self, part: int, points: Sequence[Point]) -> Callable[[Array], Array] | None:
-        """Give L' (coef - common) for moments L L': its length is how much the predictions for the batch's rows differ.
+        """Return L' (coef - common) for moments L L': as long as the predictions for the batch's rows differ.
 
         It has the same spread for all honest batches, be their rows near together or far apart, where coefficients
         of a column that hardly varies in some of them differ by orders of magnitude.
         """
         moments = [LinearPoint(*point).moments for point in points]  # type: ignore[arg-type]
         known = [matrix[: self.columns, : self.columns] for matrix in moments if matrix is not None]
-        return partial(_weigh, known) if part == 0 and len(known) == len(points) else None
+        return partial(_weigh, known) if part == self.primary and len(known) == len(points) else None
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
@@ -133,9 +155,16 @@ class LinearModels(ProductSpace):
         cutoff = None if log_cutoff is None else float(np.exp(log_cutoff))
         return LinearSolution(coef, level, np.exp(log_scale), variance, cutoff)
 
-    def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
-        """Give the coefficients of each batch."""
-        return np.stack([LinearPoint(*point).coef for point in points])  # type: ignore[arg-type]
+    def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
+        each = [LinearPoint(*point).coef for point in points]  # type: ignore[arg-type]
+        # What is reported may be solved from the moments of all batches together.
+        return [Quantity("coefficients", Euclidean(), each, answer.coef)]
+
+    def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
+        linear = LinearPoint(*point)  # type: ignore[arg-type]
+        assert y is not None
+        residuals = y.reshape(len(y), -1) - linear.y_center - (X - linear.x_center) @ linear.coef.T
+        return residual_distances(residuals, np.exp(linear.log_scale))
 
 
 def _weigh(moments: Sequence[Array], offsets: Array) -> Array:
@@ -151,7 +180,7 @@ def _weigh(moments: Sequence[Array], offsets: Array) -> Array:
 
 
 def _triangles(moments: Array, rounding: float) -> Array:
-    """Give lower triangles L with L L' = moments, stacked; what is lost to rounding is made up for on the diagonal."""
+    """Return lower triangles L with L L' = moments, stacked; what rounding takes is made up for on the diagonal."""
     diagonal = np.einsum("bii->bi", moments)
     # A column that never changes has no say: nothing is known of its coefficient.
     diagonal += np.where(diagonal > 0, 100 * len(diagonal[0]) * rounding * diagonal, 1e-300)
@@ -168,7 +197,7 @@ def varying(moments: Array, center: Array) -> NDArray[np.bool_]:
 
 
 def without_constants(moments: Array, center: Array) -> Array:
-    """Give moments in which a column that never changes has none: its coefficient is then 0, as in scikit-learn."""
+    """Return moments in which a column that never changes has none: its coefficient is then 0, as in scikit-learn."""
     constant = np.flatnonzero(~varying(moments, center))
     if not len(constant):
         return moments
@@ -178,7 +207,7 @@ def without_constants(moments: Array, center: Array) -> Array:
 
 
 def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
-    """Give the inverse of the columns' moments with the penalty, or its shortest substitute where there is none."""
+    """Return the inverse of the columns' moments with the penalty, or its shortest substitute where there is none."""
     inner = moments[:columns, :columns].astype(np.float64)
     inner[np.diag_indices(columns)] += alpha
     unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
@@ -194,7 +223,7 @@ def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
 
 
 def _inverse_of_certain(matrix: Array, least: float) -> Array | None:
-    """Give the inverse by Cholesky's triangle, or None unless no eigenvalue is below `least` times the largest.
+    """Return the inverse by Cholesky's triangle, or None unless no eigenvalue is below `least` times the largest.
 
     An eigendecomposition takes seven times as long. The product of the largest sums of magnitudes in a row is never
     below the ratio of the extreme eigenvalues.
@@ -211,5 +240,11 @@ def _inverse_of_certain(matrix: Array, least: float) -> Array | None:
 
 
 def solve_moments(moments: Array, columns: int, alpha: float) -> Array:
-    """Give the coefficients (outputs x columns) that second moments amount to."""
+    """Return the coefficients (outputs x columns) that second moments amount to."""
     return (invert_moments(moments, columns, alpha) @ moments[:columns, columns:]).T
+
+
+def residual_distances(residuals: Array, scale: Array) -> Array:
+    """Return the largest residual of each row over its outputs, in units of their scales."""
+    safe = np.maximum(scale, np.finfo(np.float64).tiny)
+    return np.asarray((np.abs(residuals) / safe).max(axis=1), dtype=np.float64)

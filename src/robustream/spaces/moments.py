@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.linear import LinearSolution, invert_moments, without_constants
-from robustream.spaces.product import Part, ProductSpace
+from robustream.spaces.product import Part, ProductSpace, Quantity
 
 __all__ = ["MomentModels", "MomentPoint"]
 
@@ -32,9 +32,20 @@ class MomentPoint(NamedTuple):
     center: Array  # columns + outputs
 
 
+class MomentValue(NamedTuple):
+    """The settled parts."""
+
+    moments: Array | None = None
+    center: Array | None = None
+    some_moments: Array | None = None
+
+
 @dataclass(frozen=True)
 class MomentModels(ProductSpace):
     """Covariance and centre of columns and targets; `alpha` is the ridge penalty of the final solution."""
+
+    point_type: ClassVar[type[MomentPoint]] = MomentPoint
+    value_type: ClassVar[type[MomentValue]] = MomentValue
 
     columns: int
     outputs: int
@@ -56,13 +67,16 @@ class MomentModels(ProductSpace):
         return 0
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
-        if part < 2:
-            return point[part]
-        return None if point[0] is None else point[0].ravel()[_some_places(self.columns, self.outputs)]
+        moments, center = MomentPoint(*point)  # type: ignore[arg-type]
+        name = MomentValue._fields[part]
+        if name == "center":
+            return center
+        return moments if name == "moments" else moments.ravel()[_some_places(self.columns, self.outputs)]
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Solve for the coefficients; `rows` is the number of rows behind the moments."""
-        covariance, center = settled[0], settled[1]
+        value = MomentValue(*settled)
+        covariance, center = value.moments, value.center
         assert covariance is not None
         assert center is not None
         covariance = without_constants(covariance, center[: self.columns])
@@ -74,23 +88,23 @@ class MomentModels(ProductSpace):
         scale = np.sqrt(unexplained * rows / max(1, rows - self.columns - 1))
         return LinearSolution(coef, level, scale, None, None)
 
-    def coefficients_of(self, points: Sequence[Point], settled: Sequence[Array | None]) -> Array:
-        """Give the coefficients that each batch asks for, to first order around the settled ones."""
-        covariance = settled[0]
+    def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
+        """Return the coefficients that each batch asks for, to first order around the settled ones."""
+        covariance = MomentValue(*settled).moments
         assert covariance is not None
         bread = invert_moments(covariance, self.columns, self.alpha)
         coef = bread @ covariance[: self.columns, self.columns :]
-        asked = []
+        asked: list[Array] = []
         for point in points:
             moments = MomentPoint(*point).covariance  # type: ignore[arg-type]
             columns, cross = moments[: self.columns, : self.columns], moments[: self.columns, self.columns :]
             asked.append((coef + bread @ (cross - columns @ coef - self.alpha * coef)).T)
-        return np.stack(asked)
+        return [Quantity("coefficients", Euclidean(), asked, answer.coef)]
 
 
 @cache
 def _some_places(columns: int, outputs: int) -> NDArray[np.int64]:
-    """Give places in the table of moments: some of columns, and some of columns with targets."""
+    """Return places in the table of moments: some of columns, and some of columns with targets."""
     size, rng = columns + outputs, np.random.default_rng(columns)
     pairs = rng.integers(0, columns, (2, _SOME))
     with_targets = rng.integers(0, columns, _SOME), columns + rng.integers(0, outputs, _SOME)

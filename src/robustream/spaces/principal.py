@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
-from robustream.spaces.product import Part, ProductSpace
+from robustream.spaces.product import Part, ProductSpace, Quantity
 
-__all__ = ["PrincipalModels", "PrincipalPoint", "Spectrum", "noise_variance"]
+__all__ = [
+    "PrincipalAnswer",
+    "PrincipalModels",
+    "PrincipalPoint",
+    "PrincipalValue",
+    "Spectrum",
+    "largest_over_cutoffs",
+    "noise_variance",
+    "principal_distances",
+]
+
+# Rounding errors up to this many units in the last place are no distance.
+_DIGITS = 1e4
 
 
 class PrincipalPoint(NamedTuple):
@@ -28,6 +41,17 @@ class PrincipalPoint(NamedTuple):
     log_cutoffs: Array  # two numbers: logarithms of the cut-offs for orthogonal and score distances
 
 
+class PrincipalValue(NamedTuple):
+    """The settled parts."""
+
+    log_scale: Array | None = None
+    mean: Array | None = None
+    subspace: Array | None = None
+    signal: Array | None = None
+    noise: Array | None = None
+    log_cutoffs: Array | None = None
+
+
 class Spectrum(NamedTuple):
     """The final directions with their variances, and the noise variance of the other directions."""
 
@@ -37,12 +61,21 @@ class Spectrum(NamedTuple):
     total_variance: float
 
     def explaining(self, share: float) -> Spectrum:
-        """Give the first directions that together explain a share of the total variance; all if they fall short."""
+        """Return the first directions that together explain a share of the total variance; all if they fall short."""
         explained = np.cumsum(self.explained_variance, dtype=np.float64)
         wanted = share * self.total_variance * (1 - 1e-12)
         count = min(int(np.searchsorted(explained, wanted)) + 1, len(explained))
         noise = noise_variance(self.explained_variance[:count], self.total_variance, self.components.shape[1])
         return Spectrum(self.components[:count], self.explained_variance[:count], noise, self.total_variance)
+
+
+class PrincipalAnswer(NamedTuple):
+    """The settled model."""
+
+    mean: Array
+    scale: Array
+    spectrum: Spectrum
+    cutoffs: Array
 
 
 @dataclass(frozen=True)
@@ -53,13 +86,16 @@ class PrincipalModels(ProductSpace):
     can be compared and mixed between batches whose bases differ; eigenvalues one by one cannot.
     """
 
+    point_type: ClassVar[type[PrincipalPoint]] = PrincipalPoint
+    value_type: ClassVar[type[PrincipalValue]] = PrincipalValue
+
     columns: int
     components: int
 
     @property
     def parts(self) -> tuple[Part, ...]:
         return (
-            Part("log column scale", Euclidean((self.columns,)), "noise"),
+            Part("log column scale", Euclidean((self.columns,)), "noise", is_log=True),
             Part("mean", Euclidean((self.columns,))),
             Part("subspace", Subspace(self.columns, self.components)),
             Part("signal variance", LowRank(self.columns, self.components), "noise"),
@@ -73,30 +109,53 @@ class PrincipalModels(ProductSpace):
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         principal = PrincipalPoint(*point)  # type: ignore[arg-type]
-        if part < 3:
-            value = (principal.log_scale, principal.mean, principal.basis)[part]
-            # Means are compared in the settled units of the columns.
-            return value / _scale(settled) if part == 1 else value
-        if part == 5:
+        name = PrincipalValue._fields[part]
+        if name == "log_scale":
+            return principal.log_scale
+        if name == "mean":
+            # Compared in the settled units of the columns.
+            return principal.mean / _scale(settled)
+        if name == "subspace":
+            return principal.basis
+        if name == "log_cutoffs":
             return principal.log_cutoffs
         noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
-        if part == 4:
+        if name == "noise":
             return np.asarray(noise, dtype=principal.basis.dtype)
         above = np.sqrt(np.maximum(principal.eigenvalues - noise, 0.0))
         return principal.basis * above.astype(principal.basis.dtype)
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
-        return value * _scale(settled) if part == 1 else value
+        return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value
 
-    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> Spectrum:
-        basis, signal, noise = settled[2:5]
-        assert basis is not None
+    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> PrincipalAnswer:
+        log_scale, mean, subspace, signal, noise, log_cutoffs = settled
+        assert log_scale is not None
+        assert mean is not None
+        assert subspace is not None
         assert signal is not None
         assert noise is not None
-        return self.spectrum(basis, signal, noise)
+        assert log_cutoffs is not None
+        scale, cutoffs = np.asarray(np.exp(log_scale)), np.asarray(np.exp(log_cutoffs))
+        return PrincipalAnswer(mean, scale, self.spectrum(subspace, signal, noise), cutoffs)
+
+    def answer_of(self, point: Point) -> PrincipalAnswer:
+        """Return the model of a single batch."""
+        return self.answer([self.express(place, point) for place in range(len(self.parts))], 0, True)
+
+    def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
+        # Means and variances have other units; the paper's theory is about the subspace.
+        return [self.quantity(self.primary, points, settled)]
+
+    def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
+        principal = PrincipalPoint(*point)  # type: ignore[arg-type]
+        noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
+        standard = (X - principal.mean) / np.exp(principal.log_scale)
+        distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
+        return largest_over_cutoffs(distances, np.exp(principal.log_cutoffs))
 
     def spectrum(self, basis: Array, signal: Array, noise: Array) -> Spectrum:
-        """Turn the settled subspace into directions, ordered by the settled variance along them."""
+        """Return the settled subspace as directions, ordered by the settled variance along them."""
         inner = basis.T.astype(np.float64) @ signal
         values, vectors = linalg.eigh(inner @ inner.T)
         directions = fix_signs(basis @ vectors[:, ::-1].astype(basis.dtype))
@@ -112,11 +171,34 @@ class PrincipalModels(ProductSpace):
 
 
 def _scale(settled: Sequence[Array | None] | None) -> Array:
-    known = settled[0] if settled else None
+    known = PrincipalValue(*(settled or ())).log_scale
     return np.ones(()) if known is None else np.exp(known)
 
 
 def noise_variance(eigenvalues: Array, total_variance: Array | float, columns: int) -> float:
-    """Give the mean variance of the directions outside the subspace; 0 if there are none."""
+    """Return the mean variance of the directions outside the subspace; 0 if there are none."""
     outside = columns - len(eigenvalues)
     return max(0.0, float(total_variance - eigenvalues.sum()) / outside) if outside else 0.0
+
+
+def principal_distances(
+    standard: Array, components: Array, explained_variance: Array, noise: float
+) -> tuple[Array, Array]:
+    """Return the orthogonal and the score distance of centred rows, both in units of their variances."""
+    scores = standard @ components.T
+    tiny = np.finfo(np.float64).tiny
+    score = np.sqrt(np.square(scores.astype(np.float64)) @ (1 / np.maximum(explained_variance, tiny)))
+    outside = standard.shape[1] - len(components)
+    if outside == 0:
+        return np.zeros(len(standard)), score
+    residual = standard - scores @ components
+    # Where all variance lies within the subspace, what is left of a row is rounding error.
+    floor = (_DIGITS * np.finfo(standard.dtype).eps) ** 2 * (np.square(standard).max(initial=0.0) + 1.0)
+    variance = max(noise, float(floor), tiny)
+    orthogonal = np.sqrt(np.square(residual).sum(axis=1, dtype=np.float64) / (variance * outside))
+    return orthogonal, score
+
+
+def largest_over_cutoffs(distances: tuple[Array, Array], cutoffs: Array) -> Array:
+    """Return the larger of the two distances, each over its cut-off: above 1 a row is outlying."""
+    return np.maximum(distances[0] / cutoffs[0], distances[1] / cutoffs[1])

@@ -11,11 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point, Space
 
-__all__ = ["Part", "Parts", "ProductSpace", "Role"]
+__all__ = ["Part", "Parts", "ProductSpace", "Quantity", "Role"]
 
 
 Role = Literal["answer", "noise", "passenger"]
@@ -31,20 +33,38 @@ class Part(NamedTuple):
     name: str
     space: Space
     role: Role = "answer"
+    is_log: bool = False  # whether it holds logarithms of scales
+
+
+class Quantity(NamedTuple):
+    """Something that the answer tells: as each point has it, and as it was settled."""
+
+    name: str
+    space: Space
+    points: list[Array]
+    value: Array | None
 
 
 class ProductSpace(ABC):
-    """A space whose points are tuples of arrays, with a rule how to read each part off a point."""
+    """A space whose points are tuples of arrays, with a rule how to read each part off a point.
+
+    Aggregators need `parts`, `express` and `restore`. All else that somebody asks about a kind of problem is answered
+    here too, so that a new kind is one file: the answer and its quantities, and how badly rows fit to a point.
+    """
+
+    # The class of points, and that of values with a field for each part: named tuples, or plain tuples.
+    point_type: ClassVar[type[tuple[Any, ...]]] = tuple
+    value_type: ClassVar[type[tuple[Any, ...]]] = tuple
 
     @property
     @abstractmethod
     def parts(self) -> tuple[Part, ...]:
-        """Give the factors, in the order in which they are settled."""
+        """Return the factors, in the order in which they are settled."""
 
     @property
     @abstractmethod
     def primary(self) -> int:
-        """Give the place of the part that the paper's theory is about; the rest accompanies it."""
+        """Return the place of the part that the paper's theory is about; the rest accompanies it."""
 
     @abstractmethod
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
@@ -58,7 +78,7 @@ class ProductSpace(ABC):
         return None
 
     def weigher(self, part: int, points: Sequence[Point]) -> Callable[[Array], Array] | None:
-        """Give what turns offsets of a part from a common value into units of what each point knows of it.
+        """Return what turns offsets of a part from a common value into units of what each point knows of it.
 
         A batch that has hardly seen any rain may say anything about rain: only what it would cost on its own rows
         counts. The offsets have one row for each point. None if nothing is known about what the points know.
@@ -76,8 +96,30 @@ class ProductSpace(ABC):
         """
         return settled
 
+    def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
+        """Return what the answer tells, the most important first, with what each of the points says of it.
+
+        Their spread bounds the error of the answer.
+        """
+        return [self.quantity(place, points, settled) for place, part in enumerate(self.parts) if part.role == "answer"]
+
+    def quantity(self, place: int, points: Sequence[Point], settled: Sequence[Array | None]) -> Quantity:
+        """Return a part as a quantity of the answer."""
+        expressed = [self.express(place, point, settled) for point in points]
+        part = self.parts[place]
+        return Quantity(part.name, part.space, [value for value in expressed if value is not None], settled[place])
+
+    def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array | None:
+        """Return how badly each row fits to a point, higher is worse; None if rows have no scores."""
+        return None
+
+    def value(self, settled: Sequence[Array | None]) -> tuple[Any, ...]:
+        """Return the settled parts by name."""
+        make: Any = self.value_type
+        return tuple(settled) if make is tuple else make(*settled)
+
     def why_not(self, point: Point) -> str | None:
-        """Give the reason why a tuple of arrays is no point of this space, or None if it is one."""
+        """Return the reason why a tuple of arrays is no point of this space, or None if it is one."""
         for place, part in enumerate(self.parts):
             value = self.express(place, point)
             if value is not None and (reason := part.space.why_not(value)):
