@@ -163,9 +163,7 @@ def test_worst_rows_show_their_values():
 
 
 def test_unreadable_cells_and_lines_are_counted():
-    data = ReportData(
-        "t", ("x", "z"), 100, 1, (), missing={"x": 3}, unreadable={"x": 7, "z": 1}, unreadable_lines=2
-    )
+    data = ReportData("t", ("x", "z"), 100, 1, (), missing={"x": 3}, unreadable={"x": 7, "z": 1}, unreadable_lines=2)
     page = render_html(data)
     section = page[page.index('id="missing"') :]
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", section[: section.index("</section>")])
