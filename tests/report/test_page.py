@@ -154,7 +154,7 @@ def test_the_rows_of_rejected_batches_are_accounted_for():
 def test_worst_rows_show_their_values():
     kept = BatchRecord(0, "a.csv#0-9", 10, "kept", 1.0, 1.0, "")
     worst = (WorstRow("a.csv#0-9", 3, 5.0, {"speed": -412.0, HOSTILE: 0.5}), WorstRow("a.csv#0-9", 4, 4.0))
-    data = ReportData("t", "other", ("speed",), 10, 1, (kept,), worst_rows=worst)
+    data = ReportData("t", ("speed",), 10, 1, (kept,), worst_rows=worst)
     reader = Reader(render_html(data))
     text = "".join(reader.text)
     assert f"speed\N{NO-BREAK SPACE}\N{MINUS SIGN}412, {HOSTILE}\N{NO-BREAK SPACE}0.5" in text
