@@ -92,7 +92,7 @@ def test_the_verdict_follows_the_figures(errors, beginning):
     ("arguments", "words"),
     [
         (("--bad", "0.7"), ("bad must be", "0.7")),
-        (("--rows", "0"), ("rows must be at least 100", "0 came")),
+        (("--rows", "0"), ("rows must be at least 100", "got 0")),
     ],
 )
 def test_bad_options_are_refused_before_any_work(arguments, words):
@@ -112,7 +112,7 @@ def test_bad_options_are_refused_before_any_work(arguments, words):
         ({"bad": float("nan")}, "bad must be"),
         ({"bad": -0.1}, "bad must be"),
         ({"batches": 10, "bad": 0.49}, "bad must be"),
-        ({"batches": 3}, "batches must be at least 10; 3 came"),
+        ({"batches": 3}, "batches must be at least 10, got 3"),
         ({"columns": 1}, "columns must be at least 2"),
         ({"seed": -1}, "seed must be at least 0"),
     ],

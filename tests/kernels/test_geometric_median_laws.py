@@ -163,16 +163,16 @@ def test_one_point_has_bounded_influence(length, shape):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([[1.0, np.nan]], "points: needed finite numbers, got NaN or infinity in point 0"),
-        ([[1.0, 2.0], [np.inf, 0.0]], "points: .* in point 1"),
-        ([[1.0, 2.0], [-np.inf, 0.0]], "points: .* in point 1"),
-        ([], "points: needed a non-empty array"),
-        (np.empty((3, 0)), r"points: needed a non-empty array .* got shape \(3, 0\)"),
-        (3.0, "points: needed a non-empty array"),
-        ([[1j, 2.0]], "points: needed real numbers, got an array of type complex128"),
-        ([["a", "b"]], "points: needed real numbers"),
-        ([[1.0, 2.0], [3.0]], "points: needed equal shapes"),
-        ([[None, 1.0]], "points: needed real numbers, got an array of type object"),
+        ([[1.0, np.nan]], "points must be finite numbers, got NaN or infinity in point 0"),
+        ([[1.0, 2.0], [np.inf, 0.0]], "points must be .* in point 1"),
+        ([[1.0, 2.0], [-np.inf, 0.0]], "points must be .* in point 1"),
+        ([], "points must be a non-empty array"),
+        (np.empty((3, 0)), r"points must be a non-empty array .* got shape \(3, 0\)"),
+        (3.0, "points must be a non-empty array"),
+        ([[1j, 2.0]], "points must be real numbers, got an array of type complex128"),
+        ([["a", "b"]], "points must be real numbers"),
+        ([[1.0, 2.0], [3.0]], "points must have equal shapes"),
+        ([[None, 1.0]], "points must be real numbers, got an array of type object"),
     ],
 )
 def test_bad_points(points, message):
@@ -183,14 +183,14 @@ def test_bad_points(points, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0, -1.0], "weights: needed finite non-negative numbers .* from -1 to 1"),
-        ([0.0, 0.0], "weights: .* at least one is positive"),
-        ([1.0, np.nan], "weights: needed finite"),
-        ([1.0, np.inf], "weights: needed finite"),
-        ([1.0], r"weights: needed one for each of the 2 points, shape \(2,\), got shape \(1,\)"),
-        ([[1.0, 1.0]], "weights: needed one for each"),
-        ([1.0, 1j], "weights: needed real numbers"),
-        ("ab", "weights: needed real numbers"),
+        ([1.0, -1.0], "weights must be finite non-negative numbers .* from -1 to 1"),
+        ([0.0, 0.0], "weights must be .* at least one is positive"),
+        ([1.0, np.nan], "weights must be finite"),
+        ([1.0, np.inf], "weights must be finite"),
+        ([1.0], r"weights must have one entry for each of the 2 points, shape \(2,\), got shape \(1,\)"),
+        ([[1.0, 1.0]], "weights must have one entry for each"),
+        ([1.0, 1j], "weights must be real numbers"),
+        ("ab", "weights must be real numbers"),
     ],
 )
 def test_bad_weights(weights, message):
@@ -200,11 +200,11 @@ def test_bad_weights(weights, message):
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, -1e-8, np.nan, np.inf, "small", None])
 def test_bad_tolerance(tolerance):
-    with pytest.raises(InvalidInputError, match="tolerance: needed a number between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="tolerance must be a number between 0 and 1"):
         geometric_median([[0.0], [1.0]], tolerance=tolerance)
 
 
 @pytest.mark.parametrize("max_passes", [0, -1, 2.5, "many"])
 def test_bad_max_passes(max_passes):
-    with pytest.raises(InvalidInputError, match="max_passes: needed a whole number"):
+    with pytest.raises(InvalidInputError, match="max_passes must be a whole number"):
         geometric_median([[0.0], [1.0]], max_passes=max_passes)

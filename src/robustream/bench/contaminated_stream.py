@@ -99,17 +99,17 @@ def check_settings(settings: Settings) -> None:
     for name, least in (("batches", 10), ("columns", 2), ("seed", 0)):
         value = getattr(settings, name)
         if value < least:
-            raise InvalidInputError(f"{name} must be at least {least}; {value} came.")
+            raise InvalidInputError(f"{name} must be at least {least}, got {value}.")
     needed = max(20, 5 * settings.columns)
     if settings.rows < needed:
         raise InvalidInputError(
             f"rows must be at least {needed} for {settings.columns} columns, so that each batch gives an estimate "
-            f"of its own; {settings.rows} came."
+            f"of its own, got {settings.rows}."
         )
     if not 0 <= settings.bad < 0.5 or 2 * round(settings.bad * settings.batches) >= settings.batches:
         raise InvalidInputError(
-            f"bad must be a share from 0 to below 0.5, since no method can tell garbage that is the majority; "
-            f"{settings.bad} of {settings.batches} batches came."
+            f"bad must be a share from 0 to below 0.5, since no method can tell garbage that is the majority, "
+            f"got {settings.bad} of {settings.batches} batches."
         )
 
 

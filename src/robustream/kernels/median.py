@@ -260,29 +260,29 @@ def _checked(
 ) -> tuple[Points, Floats, Floats]:
     """The points as float32 or float64, float64 weights, and the largest magnitude in each point."""
     if not (isinstance(tolerance, int | float | np.number) and 0.0 < float(tolerance) < 1.0):
-        raise InvalidInputError(f"tolerance: needed a number between 0 and 1, exclusive, got {tolerance!r}.")
+        raise InvalidInputError(f"tolerance must be a number between 0 and 1, exclusive, got {tolerance!r}.")
     if not (isinstance(max_passes, int | np.integer) and max_passes >= 1):
-        raise InvalidInputError(f"max_passes: needed a whole number of at least 1, got {max_passes!r}.")
+        raise InvalidInputError(f"max_passes must be a whole number of at least 1, got {max_passes!r}.")
     array = _real_array("points", points)
     if array.ndim == 0 or array.size == 0:
         raise InvalidInputError(
-            f"points: needed a non-empty array (T, ...) of vectors or matrices, got shape {array.shape}."
+            f"points must be a non-empty array (T, ...) of vectors or matrices, got shape {array.shape}."
         )
     flat = array.reshape(len(array), -1)
     # In blocks, so that no array of flags or magnitudes is made beside many coordinates.
     peaks = np.concatenate([np.abs(flat[rows]).max(axis=1) for rows in row_blocks(flat)]).astype(np.float64)
     for index in np.flatnonzero(~np.isfinite(peaks))[:1]:
-        raise InvalidInputError(f"points: needed finite numbers, got NaN or infinity in point {index}.")
+        raise InvalidInputError(f"points must be finite numbers, got NaN or infinity in point {index}.")
     multiplicities = np.ones(len(array)) if weights is None else _real_array("weights", weights)
     if multiplicities.shape != (len(array),):
         raise InvalidInputError(
-            f"weights: needed one for each of the {len(array)} points, shape ({len(array)},), "
+            f"weights must have one entry for each of the {len(array)} points, shape ({len(array)},), "
             f"got shape {multiplicities.shape}."
         )
     least, largest = float(multiplicities.min()), float(multiplicities.max())
     if not (least >= 0.0 and 0.0 < largest < math.inf):
         raise InvalidInputError(
-            "weights: needed finite non-negative numbers of which at least one is positive, "
+            "weights must be finite non-negative numbers of which at least one is positive, "
             f"got numbers from {least:g} to {largest:g}."
         )
     return array, multiplicities.astype(np.float64), peaks
@@ -293,7 +293,7 @@ def _real_array(name: str, values: npt.ArrayLike) -> Points:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InvalidInputError(f"{name}: needed equal shapes throughout, got a ragged sequence.") from error
+        raise InvalidInputError(f"{name} must have equal shapes throughout, got a ragged sequence.") from error
     if array.dtype.kind not in "fiub":
-        raise InvalidInputError(f"{name}: needed real numbers, got an array of type {array.dtype}.")
+        raise InvalidInputError(f"{name} must be real numbers, got an array of type {array.dtype}.")
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)

@@ -65,9 +65,7 @@ def get_threads() -> int:
     if not asked:
         return _available_cores()
     if not asked.isdecimal() or int(asked) < 1:
-        raise InvalidInputError(
-            f"{ENVIRONMENT_VARIABLE} must be a whole number of threads, at least 1; it is {asked!r}."
-        )
+        raise InvalidInputError(f"{ENVIRONMENT_VARIABLE} must be a whole number of threads, at least 1, got {asked!r}.")
     return int(asked)
 
 
@@ -87,7 +85,7 @@ def limit_threads(threads: int) -> Iterator[None]:
     ...     pass  # kernels called here stay in this thread
     """
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidInputError(f"threads must be a whole number, at least 1; got {threads!r}.")
+        raise InvalidInputError(f"threads must be a whole number, at least 1, got {threads!r}.")
     token = _limit.set(threads)
     try:
         yield

@@ -133,7 +133,7 @@ def _checked_trim(trim: object) -> float:
     """Return trim as a float, or say what is wrong with it."""
     value = float(trim) if isinstance(trim, Real) else np.nan
     if not 0.0 <= value < 1.0:
-        raise InvalidInputError(f"trim must be a number in [0, 1), the fraction to leave out; got {trim!r}.")
+        raise InvalidInputError(f"trim must be a number in [0, 1), the fraction to leave out, got {trim!r}.")
     return value
 
 
@@ -141,23 +141,23 @@ def _checked(values: ArrayLike, name: str, dimensions: tuple[int, ...]) -> Float
     """Return values as a finite, non-empty float array, copying only when its dtype has to change."""
     if hasattr(values, "tocsr") or hasattr(values, "todense"):
         raise InvalidInputError(
-            f"{name} must be a dense array; got the sparse {type(values).__name__}. Use {name}.toarray()."
+            f"{name} must be a dense array, got the sparse {type(values).__name__}. Use {name}.toarray()."
         )
     try:
         array: NDArray[Any] = np.asarray(values)
     except ValueError as error:
-        raise InvalidInputError(f"{name} must be an array of numbers; got rows of unequal lengths.") from error
+        raise InvalidInputError(f"{name} must be an array of numbers, got rows of unequal lengths.") from error
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+        raise InvalidInputError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if array.ndim not in dimensions:
         needed = " or ".join(f"{dimension}-dimensional" for dimension in dimensions)
-        raise InvalidInputError(f"{name} must be {needed}; got shape {array.shape}.")
+        raise InvalidInputError(f"{name} must be {needed}, got shape {array.shape}.")
     if array.size == 0:
-        raise InvalidInputError(f"{name} must have at least one row and one column; got shape {array.shape}.")
+        raise InvalidInputError(f"{name} must have at least one row and one column, got shape {array.shape}.")
     if array.dtype != np.float32 and array.dtype != np.float64:
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     if not _all_finite(array):
-        raise InvalidInputError(f"{name} must be finite; got NaN or infinity. Drop or fill those rows first.")
+        raise InvalidInputError(f"{name} must be finite, got NaN or infinity. Drop or fill those rows first.")
     return array
 
 
@@ -173,7 +173,7 @@ def _checked_pair(
     second = _checked(right, right_name, right_ndim if isinstance(right_ndim, tuple) else (right_ndim,))
     if first.shape[0] != second.shape[0]:
         raise InvalidInputError(
-            f"{left_name} and {right_name} must have the same number of rows; "
+            f"{left_name} and {right_name} must have the same number of rows, "
             f"got {first.shape[0]} and {second.shape[0]}."
         )
     dtype = np.result_type(first, second)

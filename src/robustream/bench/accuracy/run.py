@@ -76,7 +76,7 @@ def ratio_of_rms(errors: Sequence[float], yardstick: Sequence[float]) -> float:
     3.5355339059327378
     """
     if len(errors) != len(yardstick):
-        raise ValueError(f"errors and yardstick must be of the same seeds; {len(errors)} and {len(yardstick)} came.")
+        raise ValueError(f"errors and yardstick must be of the same seeds, got {len(errors)} and {len(yardstick)}.")
     # Scaled first, since the square of a diverged estimate may overflow.
     largest = max((abs(error) for error in errors), default=0.0) or 1.0
     rms = largest * math.sqrt(statistics.fmean((error / largest) ** 2 for error in errors))

@@ -24,7 +24,7 @@ def trimmed_inner(x: Any, y: Any, trim: float) -> float:
     """Sum the products of two vectors without the largest ones in magnitude."""
     left, right = _finite(as_device_array(x), "x"), _finite(as_device_array(y), "y")
     if left.ndim != 1 or right.ndim != 1:
-        raise InvalidInputError(f"x and y must be 1-dimensional; got shapes {left.shape} and {right.shape}.")
+        raise InvalidInputError(f"x and y must be 1-dimensional, got shapes {left.shape} and {right.shape}.")
     _same_rows(left, right, "x", "y")
     real = load_cupy().result_type(left, right)
     first, second = (matrix(vector[:, None].astype(real, copy=False), "x") for vector in (left, right))
@@ -65,14 +65,14 @@ def all_finite(array: Any) -> bool:
 
 def _finite(array: Any, name: str) -> Any:
     if not all_finite(array):
-        raise InvalidInputError(f"{name} must be finite; got NaN or infinity. Drop or fill those rows first.")
+        raise InvalidInputError(f"{name} must be finite, got NaN or infinity. Drop or fill those rows first.")
     return array
 
 
 def _same_rows(left: Any, right: Any, left_name: str, right_name: str) -> None:
     if len(left) != len(right):
         raise InvalidInputError(
-            f"{left_name} and {right_name} must have the same number of rows; got {len(left)} and {len(right)}."
+            f"{left_name} and {right_name} must have the same number of rows, got {len(left)} and {len(right)}."
         )
 
 

@@ -71,9 +71,9 @@ def matrix(values: Any, name: str) -> Any:
     """Return rows that lie one behind the other, in half, single or double precision."""
     array = as_device_array(values)
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+        raise InvalidInputError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if array.ndim != 2 or array.size == 0:
-        raise InvalidInputError(f"{name} must have rows and columns, at least one of each; got shape {array.shape}.")
+        raise InvalidInputError(f"{name} must have rows and columns, at least one of each, got shape {array.shape}.")
     if array.dtype.char not in "efd":
         array = array.astype(np.float64)
     return array if array.flags.c_contiguous else load_cupy().ascontiguousarray(array)
