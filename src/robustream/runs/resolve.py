@@ -15,6 +15,7 @@ from robustream.errors import InvalidInputError
 from robustream.runs.run import Layout
 from robustream.sources.base import Source
 from robustream.sources.dask import is_dask_collection
+from robustream.sources.iterables import IterableSource, is_arrow_stream
 
 if TYPE_CHECKING:
     from robustream.sources.tables.schema import Selection
@@ -58,11 +59,11 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
         return _open_arrays(estimator, np.asarray(source), reading)
     if is_dask_collection(source):
         return _open_dask(estimator, source, reading)
+    if is_arrow_stream(source):
+        return _open_stream(estimator, source, reading)
     if _is_frame(source):
         return _open_frame(estimator, source, reading)
     if callable(source) or isinstance(source, Iterable):
-        from robustream.sources.iterables import IterableSource
-
         by_name = _names_columns(reading.target)
         items = IterableSource(
             source,
@@ -133,6 +134,24 @@ def _open_files(estimator: Any, paths: Any, reading: ReadOptions) -> ResolvedSou
     )
     if table.rows == 0:
         raise InvalidInputError("the files have columns, but no rows")
+    return _open_table(estimator, table, reading)
+
+
+def _open_stream(estimator: Any, stream: Any, reading: ReadOptions) -> ResolvedSource:
+    from robustream.sources.tables.frames import StreamedTable
+
+    table = StreamedTable(
+        stream,
+        target=_target_names(estimator, reading.target),
+        columns=reading.columns,
+        exclude=reading.exclude,
+        missing=reading.missing,
+        text_target=_classifies(estimator),
+    )
+    return _open_table(estimator, table, reading)
+
+
+def _open_table(estimator: Any, table: Any, reading: ReadOptions) -> ResolvedSource:
     layout = _layout_for(estimator, len(table.feature_names), len(table.target_names), reading, None)
     width = len(table.feature_names) + len(table.target_names)
     names = np.array(table.feature_names, dtype=object)

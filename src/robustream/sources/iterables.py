@@ -10,7 +10,23 @@ from robustream.errors import InvalidInputError
 from robustream.sources.base import Source
 from robustream.sources.checking import check_count
 
-__all__ = ["IterableSource"]
+__all__ = ["CURSORS", "IterableSource", "is_arrow_stream"]
+
+# The methods by which cursors and connections of databases (ADBC, DuckDB) give a reader of record batches.
+CURSORS = ("fetch_record_batch", "to_arrow_reader")
+
+
+def is_arrow_stream(value: Any) -> bool:
+    """Tell whether a value gives Arrow record batches and is not in memory as a whole, without importing Arrow.
+
+    Such are readers, datasets, relations, cursors and lazy frames; tables and data frames are read as arrays instead.
+    """
+    library, name = type(value).__module__.partition(".")[0], type(value).__name__
+    if isinstance(value, type) or library == "pandas" or (library, name) == ("polars", "DataFrame"):
+        return False
+    if library == "pyarrow":
+        return name in ("RecordBatchReader", "Scanner") or hasattr(value, "scanner")
+    return any(hasattr(value, way) for way in ("__arrow_c_stream__", "collect_batches", *CURSORS))
 
 
 class IterableSource(Source):

@@ -1,12 +1,15 @@
-"""Data frames of whatever library (pandas, Polars, Arrow), by the rules that hold for files.
+"""Data frames of whatever library (pandas, Polars, DuckDB, Arrow), by the rules that hold for files.
 
-`arrays_of_frame` takes one frame whole; `FrameReader` makes batches of the items of an iterable.
+`StreamedTable` reads what is not in memory as a whole, record batch by record batch: whatever speaks Arrow's interface
+of streams (`__arrow_c_stream__`), datasets of pyarrow, lazy frames of Polars, cursors of databases. `arrays_of_frame`
+takes one frame whole; `FrameReader` makes batches of the items of an iterable.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -15,13 +18,155 @@ from numpy.typing import NDArray
 
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
-from robustream.sources.checking import check_choice
+from robustream.sources.base import Source
+from robustream.sources.checking import check_choice, check_count
+from robustream.sources.iterables import CURSORS
 from robustream.sources.tables.error_text import UnusableError, explain
 from robustream.sources.tables.missing import MISSING, batch_of_rows
+from robustream.sources.tables.pieces import regroup
 from robustream.sources.tables.rows import Rows, rows_of_table
-from robustream.sources.tables.schema import Selection, choose_columns, columns_of_schema, numbered, why_unfit
+from robustream.sources.tables.schema import (
+    Selected,
+    Selection,
+    choose_columns,
+    columns_of_schema,
+    numbered,
+    why_unfit,
+)
 
-__all__ = ["FrameReader", "arrays_of_frame", "as_table", "frame_of_rows"]
+__all__ = ["FrameReader", "StreamSource", "StreamedTable", "arrays_of_frame", "as_table", "frame_of_rows"]
+
+
+class StreamedTable(Selected):
+    """A table that is read record batch by record batch; nothing holds the whole of it.
+
+    It has the attributes of `Tables`, as far as they can be known. What can be read again (a dataset, a relation, a
+    lazy frame) is; a reader or a cursor is read once, and a run over it cannot be resumed.
+
+    Parameters
+    ----------
+    item : what `robustream.sources.iterables.is_arrow_stream` knows.
+    target, columns, exclude, missing, text_target : as for `Tables`.
+
+    Examples
+    --------
+    >>> table = pa.table({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]})
+    >>> source = StreamedTable(table.to_reader(), target="b").in_batches(2)
+    >>> [(batch.label, batch.X.tolist(), batch.y.tolist()) for batch in source]
+    [('rows 0-1', [[1.0], [2.0]], [4.0, 5.0]), ('rows 2-2', [[3.0]], [6.0])]
+    """
+
+    def __init__(
+        self,
+        item: Any,
+        *,
+        target: str | Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        exclude: str | Sequence[str] = (),
+        missing: str = "skip",
+        text_target: bool = False,
+    ) -> None:
+        check_choice("missing", missing, MISSING)
+        self._item = item
+        self._again = _can_start_again(item)
+        try:
+            # A dataset knows its columns without being read.
+            self._first = None if hasattr(item, "scanner") else _open_stream(item, None)
+            schema = item.schema if self._first is None else self._first.schema
+        except Exception as error:
+            raise InvalidInputError(f"{type(item).__name__} cannot be read: {explain(error, 'Arrow')}") from error
+        self._selection = choose_columns(
+            [columns_of_schema(schema)],
+            target=target,
+            columns=columns,
+            exclude=exclude,
+            missing=missing,
+            text_target=text_target,
+        )
+        if hasattr(item, "collect_batches"):
+            self._first = None  # nothing was read for it, and now the columns are known
+
+    @property
+    def rows(self) -> None:
+        """None: nobody knows how many rows will come."""
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Nothing: there are no files."""
+        return {}
+
+    def in_batches(self, rows_per_batch: int) -> StreamSource:
+        """Cut the rows into batches of so many rows; the last one may have fewer."""
+        return StreamSource(self._open, self._selection, check_count("rows_per_batch", rows_per_batch))
+
+    def _open(self) -> pa.RecordBatchReader:
+        """Return the reader that was opened for the columns, and after that new ones."""
+        first, self._first = self._first, None
+        if first is not None:
+            return first
+        if not self._again:
+            raise InvalidInputError(
+                f"{type(self._item).__name__} has been read already and cannot start again; "
+                "give something that can, such as a table, a relation or a dataset."
+            )
+        return _open_stream(self._item, list(self._selection.names))
+
+
+class StreamSource(Source):
+    """Batches of a `StreamedTable`, as many rows in each, read in order; made by `StreamedTable.in_batches`."""
+
+    def __init__(self, opener: Callable[[], pa.RecordBatchReader], selection: Selection, rows_per_batch: int) -> None:
+        self._open = opener
+        self._selection = selection
+        self._rows_per_batch = rows_per_batch
+
+    @property
+    def count(self) -> None:
+        """None: nobody knows how many batches will come."""
+
+    def batches(self, start: int = 0) -> Iterator[Batch]:
+        return self._read(self._open(), check_count("start", start, least=0))
+
+    def partitions(self) -> None:
+        """Return None: only this process has the stream."""
+
+    def _read(self, reader: pa.RecordBatchReader, start: int) -> Iterator[Batch]:
+        size = self._rows_per_batch
+        index, first = start, start * size
+        try:
+            for table in regroup(iter(reader), first, repeat(size), keep_rest=True):
+                label = f"rows {first}-{first + table.num_rows - 1}"
+                try:
+                    batch = batch_of_rows(index, label, rows_of_table(table, self._selection), self._selection)
+                except Exception as error:
+                    batch = Batch.unreadable(index, label, explain(error, "Arrow"))
+                yield batch
+                index, first = index + 1, first + table.num_rows
+        except Exception as error:
+            # What comes after a broken place of a stream cannot be found again.
+            yield Batch.unreadable(index, f"rows from {first} on", f"the stream broke off: {explain(error, 'Arrow')}")
+
+
+def _can_start_again(item: Any) -> bool:
+    if hasattr(item, "project"):
+        return True  # a relation makes its rows anew, though it can be fetched from as a cursor
+    once = isinstance(item, pa.RecordBatchReader) or any(hasattr(item, way) for way in CURSORS)
+    return not once and not (hasattr(item, "__next__") and iter(item) is item)
+
+
+def _open_stream(item: Any, columns: list[str] | None) -> pa.RecordBatchReader:
+    if isinstance(item, pa.RecordBatchReader):
+        return item
+    if hasattr(item, "scanner"):
+        return item.scanner(columns=columns).to_reader()
+    if hasattr(item, "collect_batches"):
+        lazy = item if columns is None else item.select(columns)
+        schema = lazy.limit(0).collect().to_arrow().schema
+        batches = (batch for frame in lazy.collect_batches() for batch in frame.to_arrow().cast(schema).to_batches())
+        return pa.RecordBatchReader.from_batches(schema, batches)
+    if hasattr(item, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(item)
+    return next(getattr(item, way) for way in ("to_reader", *CURSORS) if hasattr(item, way))()
 
 
 def arrays_of_frame(
