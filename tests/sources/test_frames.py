@@ -113,3 +113,13 @@ def test_missing_cells_and_text(tmp_path):
     (batch,) = StreamedTable(table.to_reader(), exclude="b").in_batches(5)
     assert batch.X.tolist() == [[1.0], [3.0]]
     assert batch.stats == {"missing:a": 1.0, "rows dropped": 1}
+
+
+def test_what_is_odd_about_files_is_in_the_notes_of_a_fit(tmp_path):
+    for place in range(4):
+        pa_parquet.write_table(TABLE.slice(500 * place, 500), tmp_path / f"{place}.parquet")
+    model = rs.fit(rs.OutlierRobustPCA(1), tmp_path, columns=["a", "b"])
+    assert "files" not in model.fit_notes_
+    (tmp_path / "4.parquet").write_bytes((tmp_path / "0.parquet").read_bytes())
+    model = rs.fit(rs.OutlierRobustPCA(1), tmp_path, columns=["a", "b"])
+    assert model.fit_notes_["files"] == [f"copies, byte for byte: {tmp_path / '4.parquet'} of {tmp_path / '0.parquet'}"]

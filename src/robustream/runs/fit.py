@@ -169,6 +169,8 @@ def fit(
             # Several threads for BLAS would wait for each other longer than the work takes.
             with threadpool_limits(1):
                 notes = make_notes(estimator, resolved.targets, shown)
+            if said := resolved.notes():
+                notes["files"] = list(said)
             # Rows that were kept as the worst candidates have done their work.
             estimator.run_ = replace(run, notes=notes, history=History())
     return estimator

@@ -46,6 +46,7 @@ class ResolvedSource(NamedTuple):
     rows: int | None
     row_bytes: int
     in_batches: Callable[[int], Source]
+    notes: Callable[[], tuple[str, ...]] = tuple  # what a person should know of the files
 
 
 def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> ResolvedSource:
@@ -155,7 +156,10 @@ def _open_table(estimator: Any, table: Any, reading: ReadOptions) -> ResolvedSou
     layout = _layout_for(estimator, len(table.feature_names), len(table.target_names), reading, None)
     width = len(table.feature_names) + len(table.target_names)
     names = np.array(table.feature_names, dtype=object)
-    return ResolvedSource(layout, names, table.target_names, table.rows, width * table.dtype.itemsize, table.in_batches)
+    row_bytes = width * table.dtype.itemsize
+    return ResolvedSource(
+        layout, names, table.target_names, table.rows, row_bytes, table.in_batches, lambda: table.notes
+    )
 
 
 def _open_arrays(estimator: Any, X: NDArray[Any], reading: ReadOptions) -> ResolvedSource:

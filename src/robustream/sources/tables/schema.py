@@ -216,6 +216,11 @@ class Selected:
     _selection: Selection
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the table beside what failed."""
+        return ()
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the columns of X."""
         return self._selection.features
