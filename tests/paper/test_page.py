@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -143,7 +145,33 @@ def test_progress_is_told_where_there_is_no_terminal(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     pieces = len(list(EXPERIMENTS["theory"].cells(CONTEXT)))
     assert f"{pieces} pieces of work" in result.output
+    assert result.output.count("At the pace of the first pieces") == 1
     told = re.findall(r"(\d+)% done after .* left \(theory-", result.output)
     assert len(told) == pieces
     assert told == sorted(told, key=int)
     assert told[-1] == "100"
+
+
+def test_what_there_is_can_be_listed():
+    result = CliRunner().invoke(reproduce, ["list"])
+    assert result.exit_code == 0, result.output
+    assert [line.split()[0] for line in result.output.splitlines()] == list(EXPERIMENTS)
+
+
+def test_a_figure_asked_for_shows_its_own_verdicts_only(store):
+    folder = store.folder.parent.parent
+    options = ["theory", "--size", "tiny", "--draw-only", "--out", str(folder)]
+    result = CliRunner().invoke(reproduce, options, env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    assert "figure-1d" not in result.output
+    assert 'id="figure-1d"' in (folder / "index.html").read_text(encoding="utf-8")
+
+
+def test_our_own_method_alone_can_be_run_again(tmp_path, store):
+    copied = Path(shutil.copytree(store.folder.parent.parent, tmp_path / "again"))
+    own = {path: path.stat().st_mtime_ns for path in copied.rglob("*.parquet")}
+    options = ["figure-1d", "--size", "tiny", "--only", "ours", "--jobs", "1", "--out", str(copied)]
+    result = CliRunner().invoke(reproduce, options, env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    changed = {path.parent.name for path, before in own.items() if path.stat().st_mtime_ns != before}
+    assert changed == {"ours-regression-0"}

@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from robustream.errors import RobustreamError
 from robustream.paper.results import Results
 
 __all__ = [
     "STYLES",
-    "MissingMatplotlibError",
     "Style",
     "as_png",
     "draw_adversarial",
@@ -34,10 +32,6 @@ __all__ = [
 
 # In the palette of a picture.
 COLOURS = 128
-
-
-class MissingMatplotlibError(RobustreamError, ImportError):
-    """A picture was asked for, and matplotlib is not installed."""
 
 
 class Style(NamedTuple):
@@ -66,12 +60,7 @@ STYLES: dict[str, Style] = {
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
     """Return a figure without a screen, and its axes."""
-    try:
-        figure_class = import_module("matplotlib.figure").Figure
-    except ImportError as error:
-        raise MissingMatplotlibError(
-            "pictures need matplotlib, which is not installed: pip install 'robustream[report]'"
-        ) from error
+    figure_class = import_module("matplotlib.figure").Figure
     figure = figure_class(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 

@@ -86,6 +86,11 @@ class Store:
         pq.write_table(table, unfinished, compression="zstd")
         os.replace(unfinished, target)
 
+    def forget(self, cells: Iterable[Cell]) -> None:
+        """Drop the results of cells that are to be worked out again."""
+        for cell in cells:
+            self.path(cell).unlink(missing_ok=True)
+
     def read(self, cells: Iterable[Cell]) -> list[Row]:
         """Return the rows of all cells that are done."""
         rows: list[Row] = []
