@@ -7,11 +7,13 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from robustream.errors import InvalidInputError
 from robustream.kernels import threads
-from robustream.kernels.threads import get_threads, limit_threads, run_tiles
+from robustream.kernels.threads import get_threads, limit_threads, one_blas_thread, run_tiles
 
 
 @pytest.fixture(autouse=True)
@@ -138,3 +140,27 @@ def test_after_a_fork() -> None:
 
 def _squares_in_a_child() -> None:
     assert squares(30) == expected(30)
+
+
+def blas_threads() -> int:
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def test_blocks_of_several_threads_leave_no_limit_on_blas_behind() -> None:
+    np.ones((2, 2)) @ np.ones((2, 2))
+    before = blas_threads()
+    begun, end = threading.Event(), threading.Event()
+
+    def overlap() -> None:
+        with one_blas_thread():
+            begun.set()
+            end.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        with one_blas_thread(), one_blas_thread():
+            other = pool.submit(overlap)
+            begun.wait()
+            assert blas_threads() == 1
+        end.set()
+        other.result()
+    assert blas_threads() == before

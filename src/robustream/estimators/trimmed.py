@@ -15,6 +15,7 @@ from robustream.estimators._device import take_rows
 from robustream.estimators.pca import Principal, ProjectionMixin, check_n_components
 from robustream.estimators.regression import Linear, LinearMixin, validate_targets
 from robustream.kernels.device_arrays import is_device_array, library_of
+from robustream.kernels.threads import one_blas_thread
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
 from robustream.learners.device import OnDevice
 from robustream.runs.run import unchanged_on_error
@@ -137,6 +138,7 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
         return tags
 
 
+@one_blas_thread()
 def _solve(learner: Learner, batch: Batch) -> Point:
     placed = OnDevice(learner) if is_device_array(batch.X) else learner
     estimate = placed.estimate(batch, np.random.default_rng(0))

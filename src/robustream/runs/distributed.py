@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from threadpoolctl import threadpool_limits
-
 from robustream.batch import Batch, Estimate
 from robustream.engines import DaskEngine, Engine, InProcessEngine, LocalEngine
 from robustream.engines.base import Result
 from robustream.errors import DamagedFileError, InvalidInputError, NewerFormatError
+from robustream.kernels.threads import one_blas_thread
 from robustream.runs.loop import RunOptions, drive
 from robustream.runs.node_report import NodeReport, PartitionRecord
 from robustream.runs.run import Run, unchanged_on_error
@@ -59,7 +58,7 @@ def drive_elsewhere(
     """
     replies = _Replies(run, _remaining(partitions, run.next_index), engine, cut_off, most_rows)
     # One thread for BLAS, as in the workers, which need the cores; and then the bits do not depend on their number.
-    with threadpool_limits(1):
+    with one_blas_thread():
         run = drive(run, replies.in_order(), options)
     run = replace(run, nodes=replies.report)
     return run if run.ended is not None else _enter_late(run, replies.report)

@@ -9,10 +9,9 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
 from robustream.files import Tree, claim
+from robustream.kernels.threads import one_blas_thread
 from robustream.runs.batching import rows_per_batch
 from robustream.runs.checkpoints import CheckpointWriter, resume_from
 from robustream.runs.distributed import CutOff, drive_elsewhere, open_engine
@@ -167,7 +166,7 @@ def fit(
             _require_quorum(estimator, quorum)
             shown = _shown_settings(reading, tolerance, batches)
             # Several threads for BLAS would wait for each other longer than the work takes.
-            with threadpool_limits(1):
+            with one_blas_thread():
                 notes = make_notes(estimator, resolved.targets, shown)
             if said := resolved.notes():
                 notes["files"] = list(said)

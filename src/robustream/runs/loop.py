@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from threadpoolctl import threadpool_limits
-
 from robustream.errors import FailedBatchError
+from robustream.kernels.threads import one_blas_thread
 from robustream.runs.notes import Look
 from robustream.runs.progress import Callback, FitEvent
 from robustream.runs.run import Run
@@ -38,7 +37,7 @@ def drive_here(run: Run, source: Source, options: RunOptions) -> Run:
     batches = read_ahead(source.batches(run.next_index), 2 * run.plan.workers)
     examine = partial(examine_batch, run.plan.learner, run.plan.seed, run.space)
     # One thread for BLAS, however many workers there are: then the bits do not depend on their number.
-    with threadpool_limits(1):
+    with one_blas_thread():
         results = map_in_order(examine, batches, run.plan.workers)
         try:
             return drive(run, results, options)

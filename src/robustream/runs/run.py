@@ -29,6 +29,7 @@ from robustream.batch import Batch, BatchRecord, Estimate
 from robustream.errors import BelowQuorumError, DamagedFileError, NotEnoughRowsError
 from robustream.files import Tree
 from robustream.kernels.device_arrays import wide_on_gpu
+from robustream.kernels.threads import one_blas_thread
 from robustream.learners import Learner
 from robustream.runs.batching import BatchSize, Rows, copy_rows, cut_call, join_rows
 from robustream.runs.ledger import Ledger
@@ -118,6 +119,7 @@ class Run:
         batch = Batch(self.next_index, label, joined.X, joined.y)
         return replace(after, pending=())._absorb(estimate_batch(self.plan.learner, self.plan.seed, batch))
 
+    @one_blas_thread()
     def feed_batches(
         self, X: NDArray[Any], y: NDArray[Any] | None, cuts: Sequence[slice], labels: Sequence[str] | None = None
     ) -> Run:
@@ -146,6 +148,7 @@ class Run:
         ledger = self.ledger.revise(estimate, info.accepted, info.reason)
         return replace(self, state=state, ledger=ledger, rows_seen=self.rows_seen + estimate.rows)
 
+    @one_blas_thread()
     def _absorb(self, estimate: Estimate) -> Run:
         state, info = self.plan.aggregator.step(self.state, estimate)
         ledger = self.ledger.enter(estimate, info.accepted, info.reason)
@@ -170,6 +173,7 @@ class Run:
         return self._absorb(estimate._replace(weight=min(1.0, len(joined.X) / learner.minimum_rows(columns))))
 
     @cached_property
+    @one_blas_thread()
     def value(self) -> Any:
         """The settled value of each part of the space, by name where parts have names."""
         if self.complete.ledger.usable == 0:
@@ -178,6 +182,7 @@ class Run:
             return self.space.value(self.plan.aggregator.value(self.complete.state))
 
     @cached_property
+    @one_blas_thread()
     def answer(self) -> Any:
         """The model that the value amounts to; see `ProductSpace.answer`."""
         return self.space.answer(self.value, self.rows_seen, self.plan.aggregator.averages)
@@ -187,6 +192,7 @@ class Run:
         return self._assessments
 
     @cached_property
+    @one_blas_thread()
     def _assessments(self) -> list[Assessment]:
         with wide_on_gpu(self.on_gpu):
             return self.plan.aggregator.assess(self.complete.state)

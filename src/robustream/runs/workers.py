@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from robustream.batch import Batch, Estimate
 from robustream.errors import InvalidInputError
 from robustream.kernels.device_arrays import host_array, is_device_array
-from robustream.kernels.threads import get_threads, limit_threads
+from robustream.kernels.threads import get_threads, limit_threads, one_blas_thread
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 
@@ -49,7 +48,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
     if workers == 1:
         yield from map(function, items)
         return
-    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
@@ -63,6 +62,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
                 future.cancel()
 
 
+@one_blas_thread()
 def estimate_batch(learner: Learner, seed: int, batch: Batch) -> Estimate:
     """Give the estimate of a batch, wherever that is done."""
     placed = OnDevice(learner) if is_device_array(batch.X) else learner
