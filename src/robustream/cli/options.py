@@ -15,7 +15,6 @@ import click
 
 __all__ = [
     "AGGREGATORS",
-    "FINITE",
     "INPUT_FILE",
     "LEARNERS",
     "OUTPUT_FILE",
@@ -94,9 +93,6 @@ class Range(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return number
-
-
-FINITE = Range()
 
 
 class CountOrShare(_Type):
