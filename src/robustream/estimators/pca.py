@@ -21,6 +21,7 @@ from robustream.estimators._device import (
     place_learner,
     take_rows,
 )
+from robustream.estimators._outlier_labels import RowLabelsMixin
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
 from robustream.estimators._summary import Components, Shown, Summary, check_answer
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
@@ -79,7 +80,7 @@ class Principal(NamedTuple):
         return cls(**{name.removesuffix("_"): value for name, value in found.items()})
 
 
-class ProjectionMixin(AnswerMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class ProjectionMixin(RowLabelsMixin, AnswerMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Projection on the components, back, and the likelihood of rows under the model."""
 
     answer_names: ClassVar[tuple[str, ...]] = (

@@ -24,6 +24,7 @@ from robustream.estimators._device import (
     take_rows,
 )
 from robustream.estimators._inference import spread_error
+from robustream.estimators._outlier_labels import ResidualLabelsMixin
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
 from robustream.estimators._summary import Coefficients, Shown, Summary, check_answer, target_names
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
@@ -59,7 +60,7 @@ class Linear(NamedTuple):
         return cls(**{name.removesuffix("_"): value for name, value in found.items()})
 
 
-class LinearMixin(AnswerMixin, RegressorMixin):
+class LinearMixin(ResidualLabelsMixin, AnswerMixin, RegressorMixin):
     """Prediction and outlying rows."""
 
     answer_names: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "scale_", "cutoff_")
