@@ -38,17 +38,15 @@ SIZES = ("full", "quick", "tiny")
 
 @click.command(cls=Command, epilog="Example: robustream reproduce all --quick --out results/")
 @click.argument("experiment", type=click.Choice(["all", "list", *EXPERIMENTS]), default="all", metavar="[EXPERIMENT]")
-@click.option(
-    "--out", type=OUTPUT_FOLDER, default="results", show_default=True, help="The folder for results and pages."
-)
-@click.option("--quick", is_flag=True, help="A tenth of the size; under four minutes on two cores.")
+@click.option("--out", type=OUTPUT_FOLDER, default="results", show_default=True, help="Folder for the results.")
+@click.option("--quick", is_flag=True, help="A tenth of the size, in about four minutes.")
 @click.option(
     "--size", type=click.Choice(SIZES), default="full", show_default=True, help="The size of the experiments."
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; by default as many as cores.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Seed of all data.")
-@click.option("--data", type=OUTPUT_FOLDER, help="A folder with further data sets: delicious, cifar10n_cnn.")
-@click.option("--only", type=click.Choice(["ours"]), help="Run our own method again, and nothing of the paper.")
+@click.option("--data", type=OUTPUT_FOLDER, help="Folder of data sets: delicious, cifar10n_cnn.")
+@click.option("--only", type=click.Choice(["ours"]), help="Run our own method again, nothing else.")
 @click.option("--draw-only", is_flag=True, help="Draw what is stored and run nothing.")
 def reproduce(
     experiment: str,
