@@ -27,8 +27,8 @@ class Illegible(NamedTuple):
 class Batch(NamedTuple):
     """Rows that are judged together: they stand or fall as one.
 
-    `index` is the batch's place in the stream; all randomness about the batch derives from it, so that a
-    result does not depend on who works on the batch, or when.
+    `index` is the batch's place in the stream. What is random about a batch is seeded by its rows, so that a result
+    does not depend on who works on it, or when.
     """
 
     index: int  # type: ignore[assignment]
@@ -47,12 +47,12 @@ class Batch(NamedTuple):
         return int(self.X.shape[0])
 
     def place_of(self, row: int) -> int:
-        """Give the place that a row of X had among all rows that came."""
+        """Return the place that a row of X had among all rows that came."""
         return row if self.kept is None else int(np.flatnonzero(self.kept)[row])
 
     @classmethod
     def unreadable(cls, index: int, label: str, reason: str, stats: Mapping[str, float] | None = None) -> Batch:
-        """Give the batch that stands for rows which could not be had: it counts as failed, with the reason."""
+        """Return the batch that stands for rows which could not be had: it counts as failed, with the reason."""
         return cls(index, label, np.empty((0, 0)), None, reason, stats or {})
 
 
@@ -85,11 +85,11 @@ class BatchRecord(NamedTuple):
 
 
 def describe_failure(error: Exception) -> str:
-    """Say in one line why no estimate came from a batch."""
+    """Return in one line why no estimate came from a batch."""
     first_line = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
     return f"{type(error).__name__}: {first_line}"
 
 
 def all_finite(point: Point) -> bool:
-    """Tell whether every array of a point that is present is finite."""
+    """Return whether every array of a point that is present is finite."""
     return all(part is None or bool(np.isfinite(part).all()) for part in point)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from robustream.aggregators import Filtered, GeometricMedian, Mean, OnlineMedian
+from robustream.aggregators import Aggregator, Filtered, GeometricMedian, Mean, OnlineMedian
 from robustream.batch import Estimate
 from robustream.learners import Learner
 from robustream.paper.problems import Problem
+from robustream.runs import Layout, Plan, Run
 from robustream.sources import place_batches
-from robustream.spaces import Array, PrincipalModels, ProductSpace
+from robustream.spaces import Array, ProductSpace
 from robustream.spaces.factored import leading_directions
 
 __all__ = ["Gathering", "StochasticRegression", "arrange", "arrival"]
@@ -22,6 +25,7 @@ class Gathering(NamedTuple):
     """The estimates that one learner made of the batches of a stream, in order of arrival."""
 
     problem: Problem
+    learner: Learner
     space: ProductSpace
     estimates: tuple[Estimate, ...]
 
@@ -29,7 +33,7 @@ class Gathering(NamedTuple):
     def of(cls, problem: Problem, learner: Learner, estimates: Sequence[Estimate]) -> Gathering:
         """Gather estimates; those that failed are left out, as every run of the library does."""
         space = learner.space(problem.size.columns, 0 if problem.name == "pca" else 1)
-        return cls(problem, space, tuple(estimate for estimate in estimates if estimate.point is not None))
+        return cls(problem, learner, space, tuple(estimate for estimate in estimates if estimate.point is not None))
 
     def first(self, number: int) -> Gathering:
         """Return the estimates of the first batches to arrive."""
@@ -43,7 +47,7 @@ class Gathering(NamedTuple):
         """Average the matrices of eigenvectors, with signs fixed by their largest entries, entry by entry."""
         stacked = np.stack(self.answers())
         mean = stacked.mean(axis=0)
-        return leading_directions(mean, mean.shape[1]) if isinstance(self.space, PrincipalModels) else mean
+        return leading_directions(mean, mean.shape[1]) if self.problem.name == "pca" else mean
 
     def geometric_median(self) -> Array:
         """Take the exact geometric median."""
@@ -56,16 +60,9 @@ class Gathering(NamedTuple):
 
     def online_path(self, constant: float, moments: Sequence[int]) -> list[Array]:
         """Run the paper's filter and give its answer after some numbers of batches, in increasing order."""
-        aggregator = OnlineMedian(constant)
-        state = aggregator.init(self.space)
         part = self.space.parts[self.space.primary].space
-        answers = []
-        for taken, estimate in enumerate(self.estimates, start=1):
-            state, _ = aggregator.step(state, estimate)
-            if taken in moments:
-                assert state.mixture is not None
-                answers.append(part.project(state.mixture))
-        return answers
+        runs = accumulate(self.estimates, Run.step, initial=self._begin(OnlineMedian(constant)))
+        return [part.project(run.state.mixture) for run in runs if run.next_index in moments]
 
     def filtered(self) -> Array:
         """Drop what the majority contradicts and average the rest: the default."""
@@ -76,11 +73,14 @@ class Gathering(NamedTuple):
         points = [self.space.express(self.space.primary, estimate.point or ()) for estimate in self.estimates]
         return [point for point in points if point is not None]
 
-    def _fold(self, aggregator: Mean | Filtered) -> Array:
-        state = aggregator.init(self.space)
-        for estimate in self.estimates:
-            state, _ = aggregator.step(state, estimate)  # type: ignore[arg-type]
-        return self.problem.read(aggregator.value(state), averaged=aggregator.averages)  # type: ignore[arg-type]
+    def _fold(self, aggregator: Aggregator) -> Array:
+        run = reduce(Run.step, self.estimates, self._begin(aggregator))
+        return self.problem.read(run.value, averaged=aggregator.averages)
+
+    def _begin(self, aggregator: Aggregator) -> Run:
+        """Return the run before its first batch, as every fit of the library begins."""
+        layout = Layout(self.problem.size.columns, 0 if self.problem.name == "pca" else 1)
+        return Run.begin(Plan(self.learner, aggregator), layout)
 
 
 def arrival(bad: Sequence[bool], order: str) -> list[int]:

@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 KIND = "checkpoint"
+_SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
+_BATCHES = ("batch", "batches")
 
 _HISTORY = Registry([History, Look, OutlyingRow])
 
@@ -118,10 +120,6 @@ class CheckpointWriter:
     def write(self, run: Run) -> None:
         """Write now."""
         write_checkpoint(self._path, run, self._settings, self._fingerprint)
-
-
-_SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
-_BATCHES = ("batch", "batches")
 
 
 class Rhythm:

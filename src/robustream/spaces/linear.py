@@ -103,7 +103,7 @@ class LinearModels(ProductSpace):
         return 0
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
-        linear = LinearPoint(*point)  # type: ignore[arg-type]
+        linear = _named(point)
         name, known = LinearValue._fields[part], LinearValue(*(settled or ()))
         if name == "coef":
             return linear.coef
@@ -126,7 +126,7 @@ class LinearModels(ProductSpace):
         return linear.moments + np.outer(offset, offset)
 
     def known(self, part: int, point: Point) -> Array | None:
-        linear = LinearPoint(*point)  # type: ignore[arg-type]
+        linear = _named(point)
         if part != self.primary or linear.moments is None:
             return None
         spread = varying(linear.moments, linear.x_center)
@@ -138,7 +138,7 @@ class LinearModels(ProductSpace):
         It has the same spread for all honest batches, be their rows near together or far apart, where coefficients
         of a column that hardly varies in some of them differ by orders of magnitude.
         """
-        moments = [LinearPoint(*point).moments for point in points]  # type: ignore[arg-type]
+        moments = [_named(point).moments for point in points]
         known = [matrix[: self.columns, : self.columns] for matrix in moments if matrix is not None]
         return partial(_weigh, known) if part == self.primary and len(known) == len(points) else None
 
@@ -156,12 +156,12 @@ class LinearModels(ProductSpace):
         return LinearSolution(coef, level, np.exp(log_scale), variance, cutoff)
 
     def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
-        each = [LinearPoint(*point).coef for point in points]  # type: ignore[arg-type]
+        each = [_named(point).coef for point in points]
         # What is reported may be solved from the moments of all batches together.
         return [Quantity("coefficients", Euclidean(), each, answer.coef)]
 
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
-        linear = LinearPoint(*point)  # type: ignore[arg-type]
+        linear = _named(point)
         assert y is not None
         residuals = y.reshape(len(y), -1) - linear.y_center - (X - linear.x_center) @ linear.coef.T
         return residual_distances(residuals, np.exp(linear.log_scale))
@@ -248,3 +248,8 @@ def residual_distances(residuals: Array, scale: Array) -> Array:
     """Return the largest residual of each row over its outputs, in units of their scales."""
     safe = np.maximum(scale, np.finfo(np.float64).tiny)
     return np.asarray((np.abs(residuals) / safe).max(axis=1), dtype=np.float64)
+
+
+def _named(point: Point) -> LinearPoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names."""
+    return LinearPoint(*point)  # type: ignore[arg-type]

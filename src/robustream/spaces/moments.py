@@ -67,7 +67,7 @@ class MomentModels(ProductSpace):
         return 0
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
-        moments, center = MomentPoint(*point)  # type: ignore[arg-type]
+        moments, center = _named(point)
         name = MomentValue._fields[part]
         if name == "center":
             return center
@@ -96,7 +96,7 @@ class MomentModels(ProductSpace):
         coef = bread @ covariance[: self.columns, self.columns :]
         asked: list[Array] = []
         for point in points:
-            moments = MomentPoint(*point).covariance  # type: ignore[arg-type]
+            moments = _named(point).covariance
             columns, cross = moments[: self.columns, : self.columns], moments[: self.columns, self.columns :]
             asked.append((coef + bread @ (cross - columns @ coef - self.alpha * coef)).T)
         return [Quantity("coefficients", Euclidean(), asked, answer.coef)]
@@ -110,3 +110,8 @@ def _some_places(columns: int, outputs: int) -> NDArray[np.int64]:
     with_targets = rng.integers(0, columns, _SOME), columns + rng.integers(0, outputs, _SOME)
     inside = np.unique(pairs.min(axis=0) * size + pairs.max(axis=0))
     return np.concatenate([inside, np.unique(with_targets[0] * size + with_targets[1])])
+
+
+def _named(point: Point) -> MomentPoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names."""
+    return MomentPoint(*point)  # type: ignore[arg-type]

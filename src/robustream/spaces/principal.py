@@ -108,7 +108,7 @@ class PrincipalModels(ProductSpace):
         return 2
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
-        principal = PrincipalPoint(*point)  # type: ignore[arg-type]
+        principal = _named(point)
         name = PrincipalValue._fields[part]
         if name == "log_scale":
             return principal.log_scale
@@ -148,7 +148,7 @@ class PrincipalModels(ProductSpace):
         return [self.quantity(self.primary, points, settled)]
 
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
-        principal = PrincipalPoint(*point)  # type: ignore[arg-type]
+        principal = _named(point)
         noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
         standard = (X - principal.mean) / np.exp(principal.log_scale)
         distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
@@ -202,3 +202,8 @@ def principal_distances(
 def largest_over_cutoffs(distances: tuple[Array, Array], cutoffs: Array) -> Array:
     """Return the larger of the two distances, each over its cut-off: above 1 a row is outlying."""
     return np.maximum(distances[0] / cutoffs[0], distances[1] / cutoffs[1])
+
+
+def _named(point: Point) -> PrincipalPoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names."""
+    return PrincipalPoint(*point)  # type: ignore[arg-type]
