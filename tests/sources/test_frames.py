@@ -103,7 +103,7 @@ def test_a_stream_that_breaks_off(tmp_path):
     batches = list(StreamedTable(reader, columns=["a"]).in_batches(400))
     assert [batch.rows for batch in batches] == [400, 400, 0]
     assert "the stream broke off" in batches[-1].failure
-    assert batches[-1].label == "rows from 800 on"
+    assert batches[-1].label == "rows 800-800"
 
 
 def test_missing_cells_and_text(tmp_path):

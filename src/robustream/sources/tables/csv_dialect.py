@@ -29,6 +29,7 @@ __all__ = [
     "as_utf_8",
     "describe_head",
     "first_text",
+    "usual_kind",
 ]
 
 LACKING = frozenset(pa_csv.ConvertOptions().null_values)
@@ -248,7 +249,7 @@ def _guess_kinds(rows: Sequence[Sequence[str]], columns: int, decimal: str = "."
     for row in rows:
         for count, cell in zip(counts, row, strict=True):
             count[_kind_of_cell(cell, decimal)] += 1
-    kinds = [_kind_of_column(count) for count in counts]
+    kinds = [usual_kind(count) for count in counts]
     for place in [place for place, kind in enumerate(kinds) if kind == "text"]:
         cells = [cell for cell in (row[place].strip() for row in rows) if cell not in LACKING]
         if are_answers(cells):
@@ -273,11 +274,11 @@ def _kind_of_cell(cell: str, decimal: str) -> str:
     return "float64"
 
 
-def _kind_of_column(count: Counter[str]) -> str:
+def usual_kind(count: Counter[str]) -> str:
+    """Return the kind of a column from the kinds of its cells; numbers of both sorts together outvote the rest."""
     del count["null"]
     if not count:
         return "null"
-    numbers = count["integer"] + count["float64"]
-    if 2 * numbers > count.total():
+    if 2 * (count["integer"] + count["float64"]) > count.total():
         return "float64" if count["float64"] else "integer"
-    return max(("text", "date", "boolean"), key=lambda kind: count[kind])
+    return max(("text", "date", "boolean", "other"), key=lambda kind: count[kind])

@@ -115,10 +115,17 @@ class StreamedTable(Selected):
 class StreamSource(Source):
     """Batches of a `StreamedTable`, as many rows in each, read in order; made by `StreamedTable.in_batches`."""
 
-    def __init__(self, opener: Callable[[], pa.RecordBatchReader], selection: Selection, rows_per_batch: int) -> None:
+    def __init__(
+        self,
+        opener: Callable[[], pa.RecordBatchReader],
+        selection: Selection,
+        rows_per_batch: int,
+        prefix: str = "rows ",  # of labels
+    ) -> None:
         self._open = opener
         self._selection = selection
         self._rows_per_batch = rows_per_batch
+        self._prefix = prefix
 
     @property
     def count(self) -> None:
@@ -135,7 +142,7 @@ class StreamSource(Source):
         index, first = start, start * size
         try:
             for table in regroup(iter(reader), first, repeat(size), keep_rest=True):
-                label = f"rows {first}-{first + table.num_rows - 1}"
+                label = f"{self._prefix}{first}-{first + table.num_rows - 1}"
                 try:
                     batch = batch_of_rows(index, label, rows_of_table(table, self._selection), self._selection)
                 except Exception as error:
@@ -144,7 +151,8 @@ class StreamSource(Source):
                 index, first = index + 1, first + table.num_rows
         except Exception as error:
             # What comes after a broken place of a stream cannot be found again.
-            yield Batch.unreadable(index, f"rows from {first} on", f"the stream broke off: {explain(error, 'Arrow')}")
+            label = f"{self._prefix}{first}-{first}"
+            yield Batch.unreadable(index, label, f"the stream broke off: {explain(error, 'Arrow')}")
 
 
 def _can_start_again(item: Any) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.json as pa_json
 
 from robustream.batch import Illegible
 from robustream.sources.tables.csv import numbers_in_text
-from robustream.sources.tables.csv_dialect import Dialect, as_utf_8
+from robustream.sources.tables.csv_dialect import Dialect, as_utf_8, usual_kind
 from robustream.sources.tables.error_text import UnusableError, explain
 from robustream.sources.tables.lines import (
     BYTE_ORDER_MARK,
@@ -53,18 +53,9 @@ def look_at_json_lines(path: str, size: int, compression: str | None, archive: s
             counts.setdefault(name, Counter())[_KINDS.get(type(value), "other")] += 1
     if not counts:
         raise UnusableError("this is not JSON lines: each line must be an object, such as {...}")
-    columns = columns_of(list(counts), [_usual(count) for count in counts.values()], certain=False)
+    columns = columns_of(list(counts), [usual_kind(count) for count in counts.values()], certain=False)
     head = LineHead(columns, begin, ends[-1], len(ends), complete)
     return table_of_lines(path, size, packing, head, _outcome_of_lines, format="JSON")
-
-
-def _usual(count: Counter[str]) -> str:
-    del count["null"]
-    if not count:
-        return "null"
-    if 2 * (numbers := count["integer"] + count["float64"]) > count.total():
-        return "integer" if count["integer"] == numbers else "float64"
-    return count.most_common(1)[0][0]
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice, repeat
+from itertools import islice
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -16,10 +16,10 @@ from robustream.sources.checking import check_choice, check_count
 from robustream.sources.tables.csv import outcome_of_lines
 from robustream.sources.tables.csv_dialect import Head, Wanted, describe_head
 from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.frames import StreamSource
 from robustream.sources.tables.lines import LONGEST_LINE, encoding_of, first_lines
 from robustream.sources.tables.missing import MISSING, batch_of_rows
-from robustream.sources.tables.pieces import Outcome, regroup
-from robustream.sources.tables.rows import rows_of_table
+from robustream.sources.tables.pieces import Outcome
 from robustream.sources.tables.schema import Selected, Selection, choose_columns, columns_of_schema
 
 __all__ = ["PipedSource", "PipedTable"]
@@ -86,19 +86,24 @@ class PipedTable(Selected):
         """Nothing: there are no files."""
         return {}
 
-    def in_batches(self, rows_per_batch: int) -> PipedSource:
+    def in_batches(self, rows_per_batch: int) -> Source:
         """Cut the rows into batches of so many rows; the last one may have fewer."""
-        return PipedSource(self._pipe, self._content, self._selection, check_count("rows_per_batch", rows_per_batch))
+        rows_per_batch = check_count("rows_per_batch", rows_per_batch)
+        if isinstance(self._content, Head):
+            return PipedSource(self._pipe, self._content, self._selection, rows_per_batch)
+        return StreamSource(self._open_once, self._selection, rows_per_batch, f"{_NAME}#")
+
+    def _open_once(self) -> pa.RecordBatchReader:
+        self._pipe.use_once()
+        return self._content
 
 
 class PipedSource(Source):
-    """Batches of a table that comes through a pipe; made by `PipedTable.in_batches`, and read once."""
+    """Batches of lines that come through a pipe; made by `PipedTable.in_batches`, and read once."""
 
-    def __init__(
-        self, pipe: _Pipe, content: pa.RecordBatchReader | Head, selection: Selection, rows_per_batch: int
-    ) -> None:
+    def __init__(self, pipe: _Pipe, head: Head, selection: Selection, rows_per_batch: int) -> None:
         self._pipe = pipe
-        self._content = content
+        self._head = head
         self._selection = selection
         self._rows_per_batch = rows_per_batch
 
@@ -122,29 +127,15 @@ class PipedSource(Source):
             first_row += rows
 
     def _outcomes(self, start: int) -> Iterator[tuple[Outcome, int]]:
+        dialect = self._head.dialect
+        chunks = self._pipe.chunks(self._head.begin)
+        groups = lines_in_groups(chunks, self._rows_per_batch, dialect.breaks_in_quotes)
         try:
-            yield from self._from_lines(start) if isinstance(self._content, Head) else self._from_arrow(start)
+            for lines, rows in islice(groups, start, None):
+                yield outcome_of_lines(dialect, lines, self._selection), rows
         except Exception as error:
             # What comes after a broken place of a stream cannot be found again.
             yield UnusableError(f"the stream broke off: {explain(error)}"), 0
-
-    def _from_lines(self, start: int) -> Iterator[tuple[Outcome, int]]:
-        assert isinstance(self._content, Head)
-        head = self._content
-        chunks, quoted = self._pipe.chunks(head.begin), head.dialect.breaks_in_quotes
-        for place, (lines, rows) in enumerate(lines_in_groups(chunks, self._rows_per_batch, quoted)):
-            if place >= start:
-                yield outcome_of_lines(head.dialect, lines, self._selection), rows
-
-    def _from_arrow(self, start: int) -> Iterator[tuple[Outcome, int]]:
-        assert not isinstance(self._content, Head)
-        size = self._rows_per_batch
-        for table in regroup(iter(self._content), start * size, repeat(size), keep_rest=True):
-            try:
-                outcome: Outcome = rows_of_table(table, self._selection)
-            except Exception as error:
-                outcome = UnusableError(explain(error, "Arrow"))
-            yield outcome, table.num_rows
 
 
 class _Pipe:
