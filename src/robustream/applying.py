@@ -52,7 +52,7 @@ class Applied(NamedTuple):
     illegible: list[str]  # cells that hold no number, and lines that are no row: the first of each batch and column
 
     def say(self) -> str:
-        """Say it in a line."""
+        """Return it in a line."""
         text = f"{self.rows:,} rows"
         if self.outliers is not None:
             share = self.outliers / max(1, self.rows - self.empty)
@@ -145,7 +145,7 @@ def _say_illegible(cells: Illegible, file: str, first: int) -> str:
 
 
 def _why_mostly_illegible(batch: Batch) -> str | None:
-    """Say why most rows of a batch came to nothing: that is no longer a slip of the pen."""
+    """Return why most rows of a batch came to nothing: that is no longer a slip of the pen."""
     worst = max(batch.illegible, key=lambda cells: cells.number, default=None)
     if worst is None or 2 * worst.number <= batch.rows:
         return None
@@ -208,7 +208,7 @@ def _table(file: str, first: int, batch: Batch, answers: Columns, complete: NDAr
 
 
 def _named(what: str, values: NDArray[Any], names: Sequence[str]) -> Columns:
-    """Give each column a name: that of its target if it is known, else its number."""
+    """Return each column with a name: that of its target if it is known, else its number."""
     if values.ndim == 1:
         return {what: values}
     count = values.shape[1]
@@ -218,7 +218,7 @@ def _named(what: str, values: NDArray[Any], names: Sequence[str]) -> Columns:
 
 
 def _known_targets(extra: Any) -> list[str]:
-    """Give the names of the targets that a model file tells."""
+    """Return the names of the targets that a model file tells."""
     return [str(name) for name in (extra.get("targets") if isinstance(extra, dict) else None) or ()]
 
 
@@ -240,7 +240,7 @@ class _RowCounter:
         self._next = 0
 
     def place(self, batch: Batch) -> tuple[str, int]:
-        """Give both; batches come in order."""
+        """Return both; batches come in order."""
         file, _, span = batch.label.rpartition("#")
         first = span.partition("-")[0]
         if file != self._file:

@@ -55,14 +55,14 @@ class AnswerMixin:
 
 
 def check_device(device: Any) -> bool:
-    """Tell whether batches are to be sent to a GPU, or say what is wrong with the choice."""
+    """Return whether batches are to be sent to a GPU, or raise InvalidInputError."""
     if device not in (None, "cpu", "cuda"):
         raise InvalidInputError(f"device must be None, 'cpu' or 'cuda', got {device!r}")
     return bool(device == "cuda")
 
 
 def require_device(device: Any) -> None:
-    """Say what is missing for the chosen device, before the first row is read.
+    """Raise DeviceError for what is missing for the chosen device, before the first row is read.
 
     Whoever only reads a model that was fitted on a GPU needs none.
     """
@@ -73,12 +73,12 @@ def require_device(device: Any) -> None:
 
 
 def place_learner(learner: Learner, device: Any) -> Learner:
-    """Give the learner that works where the user wants."""
+    """Return the learner that works where the user wants."""
     return OnDevice(learner) if check_device(device) else learner
 
 
 def count_device_workers(n_jobs: Any, device: Any) -> int:
-    """Give the number of threads; with a GPU at least two, so that one copies while the other computes."""
+    """Return the number of threads; with a GPU at least two, so that one copies while the other computes."""
     return max(2, count_workers(n_jobs)) if check_device(device) else count_workers(n_jobs)
 
 
@@ -103,7 +103,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
 
 
 def lent_rows(rows: Any) -> Any:
-    """Give rows on a GPU as an array that NumPy's functions take, others as they are."""
+    """Return rows on a GPU as an array that NumPy's functions take, others as they are."""
     if not is_device_array(rows):
         return rows
     from robustream.kernels.gpu.numpy_proxy import lend
@@ -112,12 +112,12 @@ def lent_rows(rows: Any) -> Any:
 
 
 def given_back(result: Any, X: Any) -> Any:
-    """Give a result where the rows were: a NumPy array, or an array of the library that X is from."""
+    """Return a result where the rows were: a NumPy array, or an array of the library that X is from."""
     return placed(np.asarray(result) if library_of(X) is None else result, library_of(X))
 
 
 def placed(value: Any, library: str | None) -> Any:
-    """Give a value as it is, or as an array on the GPU of a library; text stays on the host."""
+    """Return a value as it is, or as an array on the GPU of a library; text stays on the host."""
     if library is None or (isinstance(value, np.ndarray) and value.dtype.kind not in "biuf"):
         return value
     from robustream.kernels.gpu.device import as_device_array, of_library

@@ -104,11 +104,11 @@ class StreamingMixin(ABC):
         return self._held_run().next_index
 
     def certificate(self, bad_fraction: float = 0.3) -> Certificate:
-        """Say how far the primary estimate may be from the truth if that share of the batches is bad (Lemma 4)."""
+        """Return how far the primary estimate may be from the truth if that share of the batches is bad (Lemma 4)."""
         return make_certificate(self._held_run(), bad_fraction)
 
     def _batch_note(self) -> str:
-        """Say in a line how many batches there were and what became of them."""
+        """Return in a line how many batches there were and what became of them."""
         verdicts = Counter(record.verdict for record in self._held_run().report)
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})"
@@ -133,7 +133,7 @@ class StreamingMixin(ABC):
 
 
 def check_half_life(half_life: Any) -> float | None:
-    """Give the half-life back, or say what is wrong with it."""
+    """Return the half-life, or raise InvalidInputError."""
     if half_life is None:
         return None
     if isinstance(half_life, (int, float, np.number)) and np.isfinite(half_life) and half_life > 0:

@@ -204,7 +204,7 @@ class ProjectionMixin(RowLabelsMixin, AnswerMixin, ClassNamePrefixFeaturesOutMix
         return given_back(largest_over_cutoffs(distances, model.cutoffs), X)
 
     def is_outlier(self, X: Any) -> NDArray[np.bool_]:
-        """Tell which rows lie beyond the cut-off; of ordinary rows about 1% do."""
+        """Return which rows lie beyond the cut-off; of ordinary rows about 1% do."""
         return self.outlier_scores(X) > self.cutoff_
 
     def _standard(self, X: Any, model: Principal) -> Any:

@@ -117,7 +117,7 @@ class LinearMixin(ResidualLabelsMixin, AnswerMixin, RegressorMixin):
         return given_back(residual_distances(residuals, np.atleast_1d(model.scale)), X)
 
     def is_outlier(self, X: Any, y: Any) -> NDArray[np.bool_]:
-        """Tell which rows have a score beyond the cut-off; of ordinary rows about 1% do."""
+        """Return which rows have a score beyond the cut-off; of ordinary rows about 1% do."""
         return self.outlier_scores(X, y) > self.cutoff_
 
     def __sklearn_tags__(self) -> Any:

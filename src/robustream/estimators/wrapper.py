@@ -263,27 +263,27 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
 
     @_inner_has("predict")
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give what the estimator with the aggregated parameters predicts."""
+        """Return what the estimator with the aggregated parameters predicts."""
         return given_back(self.estimator_.predict(self._rows(X)), X)
 
     @_inner_has("predict_proba")
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Give the probability of each class."""
+        """Return the probability of each class."""
         return given_back(self.estimator_.predict_proba(self._rows(X)), X)
 
     @_inner_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """Give the logarithm of the probability of each class."""
+        """Return the logarithm of the probability of each class."""
         return given_back(self.estimator_.predict_log_proba(self._rows(X)), X)
 
     @_inner_has("decision_function")
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Give the confidence in each class."""
+        """Return the confidence in each class."""
         return given_back(self.estimator_.decision_function(self._rows(X)), X)
 
     @_inner_has("score")
     def score(self, X: Any, y: Any) -> float:
-        """Give the wrapped estimator's score: accuracy, or the share of variance explained."""
+        """Return the wrapped estimator's score: accuracy, or the share of variance explained."""
         return float(self.estimator_.score(self._rows(X), host_array(y)))
 
     def _rows(self, X: Any) -> NDArray[Any]:

@@ -251,7 +251,7 @@ def _are_paths(source: Any) -> bool:
 
 
 def _are_numbers(source: Any) -> bool:
-    """Tell a table written as nested lists from a list of batches."""
+    """Return whether a list is a table written as nested lists, and no list of batches."""
     return len(source) > 0 and all(isinstance(row, (list, tuple)) and row and np.isscalar(row[0]) for row in source)
 
 
@@ -326,17 +326,17 @@ def _target_array(estimator: Any, target: Any, rows: int) -> NDArray[Any] | None
 
 
 def _needs_target(estimator: Any) -> bool:
-    """Tell whether an estimator learns to predict something."""
+    """Return whether an estimator learns to predict something."""
     return bool(get_tags(estimator).target_tags.required)
 
 
 def _classifies(estimator: Any) -> bool:
-    """Tell whether the target holds classes."""
+    """Return whether the target holds classes."""
     return bool(is_classifier(estimator))
 
 
 def _names_columns(target: Any) -> bool:
-    """Tell whether a target is given by name."""
+    """Return whether a target is given by name."""
     return isinstance(target, str) or (
         isinstance(target, (list, tuple)) and len(target) > 0 and all(isinstance(name, str) for name in target)
     )

@@ -33,7 +33,7 @@ _ALPHA = 0.05
 
 
 def is_look(batches: int) -> bool:
-    """Tell whether the answer is looked at after that many batches."""
+    """Return whether the answer is looked at after that many batches."""
     if batches < _FIRST_LOOK:
         return False
     return math.floor(_step_of(batches)) > math.floor(_step_of(batches - 1))

@@ -64,13 +64,13 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
 
 @one_blas_thread()
 def estimate_batch(learner: Learner, seed: int, batch: Batch) -> Estimate:
-    """Give the estimate of a batch, wherever that is done."""
+    """Return the estimate of a batch, wherever that is done."""
     placed = OnDevice(learner) if is_device_array(batch.X) else learner
     return placed.estimate(batch, np.random.default_rng([seed, _fingerprint(batch)]))
 
 
 def _fingerprint(batch: Batch) -> int:
-    """Give a number that the rows alone decide, from three of them.
+    """Return a number that the rows alone decide, from three of them.
 
     What is random must neither depend on scheduling nor on the order of the batches, and rows that come a second time
     must give the same estimate to the last digit, so that copies can be told.

@@ -37,7 +37,7 @@ class Space(ABC):
 
     @abstractmethod
     def why_not(self, point: Array) -> str | None:
-        """Give the reason why an array is no point of this space, or None if it is one."""
+        """Return the reason why an array is no point of this space, or None if it is one."""
 
     @abstractmethod
     def coordinates(self, points: Points) -> Array:
@@ -45,31 +45,31 @@ class Space(ABC):
 
     @abstractmethod
     def origin(self, like: Array) -> Array:
-        """Give the mixture that stands for zero, of the shape and type that a point has."""
+        """Return the mixture that stands for zero, of the shape and type that a point has."""
 
     @abstractmethod
     def mix(self, mixtures: Points, weights: Array) -> Array:
-        """Give the convex combination of points or mixtures."""
+        """Return the convex combination of points or mixtures."""
 
     @abstractmethod
     def distances(self, mixture: Array, points: Points) -> Array:
-        """Give the distance of a mixture (or a point) to each point."""
+        """Return the distance of a mixture (or a point) to each point."""
 
     @abstractmethod
     def project(self, mixture: Array) -> Array:
-        """Give the point nearest to a mixture."""
+        """Return the point nearest to a mixture."""
 
     @abstractmethod
     def entries(self, points: Points, rows: slice) -> Array:
-        """Give some rows of the linear coordinates of all points, (points x rows x ...), for work in slices."""
+        """Return some rows of the linear coordinates of all points, (points x rows x ...), for work in slices."""
 
     @abstractmethod
     def entry_rows(self, like: Array) -> int:
-        """Give the number of rows that `entries` can be asked for."""
+        """Return the number of rows that `entries` can be asked for."""
 
     @abstractmethod
     def from_entries(self, entries: Array, like: Array) -> Array:
-        """Give the point nearest to linear coordinates that were worked out one by one."""
+        """Return the point nearest to linear coordinates that were worked out one by one."""
 
     def comparable(self, points: Points) -> Array:
         """Return coordinates of points, one row each, around which honest ones scatter evenly."""

@@ -73,7 +73,7 @@ class _Factored(Space):
 
     @abstractmethod
     def _gram(self, points: Points) -> Array:
-        """Give the inner products of the points, less some common point."""
+        """Return the inner products of the points, less some common point."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class LowRank(_Factored):
 
 
 def leading_directions(factor: Array, rank: int) -> Array:
-    """Give an orthonormal basis of the `rank` leading left singular directions of a factor.
+    """Return an orthonormal basis of the `rank` leading left singular directions of a factor.
 
     A factor with fewer columns is completed, so that the result always has `rank` columns.
     """
@@ -168,7 +168,7 @@ def leading_directions(factor: Array, rank: int) -> Array:
 
 
 def _middle(stacked: Array) -> Array:
-    """Give the subspace nearest to all: the leading directions of the mean projector."""
+    """Return the subspace nearest to all: the leading directions of the mean projector."""
     count, columns, rank = stacked.shape
     joined = stacked.transpose(1, 0, 2).reshape(columns, count * rank)
     if columns > count * rank:
@@ -184,7 +184,7 @@ def fix_signs(vectors: Array) -> Array:
 
 
 def _compress(factor: Array) -> Array:
-    """Give a factor of the same matrix with at most as many columns as rows: exact to rounding, no truncation."""
+    """Return a factor of the same matrix with at most as many columns as rows: exact to rounding, no truncation."""
     if factor.shape[1] <= factor.shape[0]:
         return factor
     triangle = linalg.qr(factor.T, mode="r")[0][: factor.shape[0]]
@@ -192,7 +192,7 @@ def _compress(factor: Array) -> Array:
 
 
 def _distance(first: Array, second: Array) -> float:
-    """Give ||F F' - G G'|| as a sum of squares, so that close matrices keep their digits.
+    """Return ||F F' - G G'|| as a sum of squares, so that close matrices keep their digits.
 
     With B = Q' G and E = G - Q B for an orthonormal basis Q of F = Q S:
     F F' - G G' = Q (S S' - B B') Q' - Q B E' - E B' Q' - E E', three orthogonal parts.
@@ -207,7 +207,7 @@ def _distance(first: Array, second: Array) -> float:
 
 
 def _squared_blocks(factors: Array) -> Array:
-    """Give the matrix of ||F_i' F_j||_F^2 for factors stacked as (count, p, r)."""
+    """Return the matrix of ||F_i' F_j||_F^2 for factors stacked as (count, p, r)."""
     count, columns, rank = factors.shape
     flat = factors.transpose(0, 2, 1).reshape(count * rank, columns)
     result = np.empty((count, count))

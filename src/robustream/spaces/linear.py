@@ -191,7 +191,7 @@ def _triangles(moments: Array, rounding: float) -> Array:
 
 
 def varying(moments: Array, center: Array) -> NDArray[np.bool_]:
-    """Tell which columns vary by more than the rounding of their centres."""
+    """Return which columns vary by more than the rounding of their centres."""
     rounding = _DIGITS * np.finfo(moments.dtype).eps * np.abs(center)
     return np.asarray(np.diag(moments)[: len(center)] > np.square(rounding))
 

@@ -71,7 +71,7 @@ class ProductSpace(ABC):
         """Read one part off a point, given the values of the parts before it; None if the point lacks it."""
 
     def known(self, part: int, point: Point) -> Array | None:
-        """Tell which entries of a part the point really knows; None if all.
+        """Return which entries of a part the point really knows; None if all.
 
         A batch in which a column never changes knows nothing of its coefficient, whatever number stands there.
         """
