@@ -17,7 +17,7 @@ from robustream.cli.errors import Command, ExitCode
 from robustream.errors import InvalidInputError
 from robustream.learners import RECIPES
 from robustream.paper.experiments import EXPERIMENTS
-from robustream.paper.sizes import SIZES
+from robustream.paper.scenarios import SIZES
 
 
 @pytest.fixture

@@ -123,13 +123,13 @@ def stream(name, ours, usable, oracle, beyond=0.4, seen=None, repetition=0, orde
 def test_both_oracles_are_told_apart(ours, usable, all_rows):
     results = Results(stream("a", ours, usable=1.1, oracle=1.0))
     for oracle, expected in (("usable", usable), ("oracle", all_rows)):
-        (case,) = near_oracle(oracle)(results)
+        (case,) = near_oracle(results, oracle)
         assert case.numbers["largest ours / oracle"] == pytest.approx(expected)
 
 
 def test_streams_beyond_repair_do_not_count_against_ours_and_are_shown_as_lost():
     results = Results([*stream("a", 1.0, 1.0, 1.0, paper=2.0), *stream("b", 9.0, 1.0, 1.0, beyond=0.5, paper=3.0)])
-    (case,) = near_oracle("usable")(results)
+    (case,) = near_oracle(results, "usable")
     assert case.numbers["streams"] == 1
     (lost,) = losses(results)
     assert lost.numbers["where the paper's is better"] == 1
@@ -139,7 +139,7 @@ def test_streams_beyond_repair_do_not_count_against_ours_and_are_shown_as_lost()
 
 def test_repetitions_count_by_their_root_mean_square():
     rows = [*stream("a", 1.25, 1.0, 1.0), *stream("a", 1.0, 1.0, 1.0, repetition=1)]
-    (case,) = near_oracle("usable")(Results(rows))
+    (case,) = near_oracle(Results(rows), "usable")
     assert case.numbers["largest ours / oracle"] == pytest.approx(1.132, abs=1e-3)
 
 

@@ -16,7 +16,7 @@ from robustream.paper.experiments import EXPERIMENTS
 from robustream.paper.page import make_page, render_markdown, render_page, write_page
 from robustream.paper.results import Store
 from robustream.paper.runner import run_cells
-from robustream.paper.sizes import SIZES
+from robustream.paper.scenarios import SIZES
 
 CONTEXT = Context(SIZES["tiny"])
 CHOSEN = [EXPERIMENTS[name] for name in ("figure-1d", "theory")]

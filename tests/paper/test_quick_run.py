@@ -8,12 +8,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from robustream.paper.bounds import median_constant
 from robustream.paper.experiment import Context
 from robustream.paper.experiments import EXPERIMENTS
-from robustream.paper.lemmas import median_constant
 from robustream.paper.page import make_page
 from robustream.paper.results import Results, Store
-from robustream.paper.sizes import SIZES
+from robustream.paper.scenarios import SIZES
 
 CONTEXT = Context(SIZES["quick"])
 # Started as a process of its own, with its workers.

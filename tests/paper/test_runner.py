@@ -13,7 +13,7 @@ from robustream.paper.experiment import Context
 from robustream.paper.experiments import EXPERIMENTS, choose
 from robustream.paper.results import Cell, Store
 from robustream.paper.runner import missing_cells, run_cells
-from robustream.paper.sizes import SIZES
+from robustream.paper.scenarios import SIZES
 
 # Runs the cells of a figure and kills itself, as the power going off would, after some of them.
 KILLED = """
@@ -22,7 +22,7 @@ from pathlib import Path
 from robustream.paper.experiment import Context
 from robustream.paper.experiments import EXPERIMENTS
 from robustream.paper.runner import run_cells
-from robustream.paper.sizes import SIZES
+from robustream.paper.scenarios import SIZES
 from robustream.paper.results import Store
 
 done = []

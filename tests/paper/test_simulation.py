@@ -10,9 +10,8 @@ from robustream.learners import Refined, Trimmed
 from robustream.paper.methods import Gathering, arrange, arrival
 from robustream.paper.problems import PROBLEMS, Shared
 from robustream.paper.results import Results
-from robustream.paper.scenarios import CLEAN, Content, adversarial, evenly, unevenly
+from robustream.paper.scenarios import CLEAN, SIZES, Content, adversarial, evenly, unevenly
 from robustream.paper.simulation import RULES, Stream, run_ours, run_stream, simulation_cells
-from robustream.paper.sizes import SIZES
 
 SIZE = SIZES["tiny"]
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robustream.paper.bounds import (
+    Lemma,
+    Rate,
+    median_constant,
+    run_filter,
+    run_lemma_1,
+    run_lemma_4,
+    run_rates,
+    run_single,
+    run_theorem_3,
+)
 from robustream.paper.experiment import Context
-from robustream.paper.lemmas import Lemma, median_constant, run_lemma_1, run_lemma_4, run_single, run_theorem_3
-from robustream.paper.rates import Rate, run_filter, run_rates
 from robustream.paper.results import Results
-from robustream.paper.scenarios import evenly
+from robustream.paper.scenarios import SIZES, evenly
 from robustream.paper.simulation import Stream, run_stream
-from robustream.paper.sizes import SIZES
 from robustream.paper.speed import Speed, run_speed
 from robustream.paper.table_1 import FAULTS, OURS_FAULTS, Faulty, run_ours_table_1, run_table_1
 from robustream.paper.table_2 import MULTIPLES, Tags, run_ours_tags, run_tags, tag_cells

@@ -74,13 +74,13 @@ def reproduce(
 
     from rich.console import Console
 
-    from robustream.paper import experiments, sizes
+    from robustream.paper import experiments, scenarios
     from robustream.paper.experiment import Context
     from robustream.paper.results import Store
 
     console = Console(highlight=False)
     chosen = "quick" if quick else size
-    context = Context(sizes.SIZES[chosen], seed, data)
+    context = Context(scenarios.SIZES[chosen], seed, data)
     store = Store(out, chosen, seed)
     wanted = experiments.choose(experiment)
     if not draw_only:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from robustream.paper.drawing import KIND_WORDS, draw_fractions
 from robustream.paper.experiment import Case, Claim, Criterion, Experiment, Picture
@@ -29,32 +30,22 @@ def _up_to_half(results: Results, kind: str) -> Iterator[tuple[str, dict[str, fl
             yield f"share {fraction:g}, {words}", {**errors, "plain": some.rms(method="plain")}
 
 
-def alike(kind: str) -> Callable[[Results], list[Case]]:
-    """Return who compares the three robust ways with one another."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for words, errors in _up_to_half(results, kind):
-            robust = [errors[name] for name in ROBUST.values()]
-            found.append(Case(words, {**errors, "largest / least": max(robust) / min(robust)}))
-        return found
-
-    return cases
+def alike(results: Results, kind: str) -> list[Case]:
+    """Compare the three robust ways with one another."""
+    found = []
+    for words, errors in _up_to_half(results, kind):
+        robust = [errors[name] for name in ROBUST.values()]
+        found.append(Case(words, {**errors, "largest / least": max(robust) / min(robust)}))
+    return found
 
 
-def better_than_plain(kind: str) -> Callable[[Results], list[Case]]:
-    """Return who compares the worst of the robust ways with the plain one."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for words, errors in _up_to_half(results, kind):
-            worst = max(errors[name] for name in ROBUST.values())
-            found.append(
-                Case(words, {"plain": errors["plain"], "worst robust": worst, "factor": errors["plain"] / worst})
-            )
-        return found
-
-    return cases
+def better_than_plain(results: Results, kind: str) -> list[Case]:
+    """Compare the worst of the robust ways with the plain one."""
+    found = []
+    for words, errors in _up_to_half(results, kind):
+        worst = max(errors[name] for name in ROBUST.values())
+        found.append(Case(words, {"plain": errors["plain"], "worst robust": worst, "factor": errors["plain"] / worst}))
+    return found
 
 
 def without_outliers(results: Results) -> list[Case]:
@@ -72,40 +63,32 @@ def plain_breaks(results: Results) -> list[Case]:
     return [Case("10% outliers", {"clean": clean, "10%": dirty, "factor": dirty / clean})]
 
 
-def centralized_breaks(kind: str, *shares: float) -> Callable[[Results], list[Case]]:
-    """Return who compares the centralized method at shares beyond one half with itself at 0.4."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for share in [one for one in shares if results.where(spread="even", fraction=one)]:
-            for rule, words in RULE_WORDS.items():
-                some = results.where(spread="even", kind=kind, method="centralized", rule=rule)
-                before, after = some.rms(fraction=0.4), some.rms(fraction=share)
-                numbers = {"at 0.4": before, "at this share": after, "factor": after / before}
-                found.append(Case(f"share {share:g}, {words}", numbers))
-        return found
-
-    return cases
+def centralized_breaks(results: Results, kind: str, shares: Sequence[float] = ()) -> list[Case]:
+    """Compare the centralized method at shares beyond one half with itself at 0.4."""
+    found = []
+    for share in [one for one in shares if results.where(spread="even", fraction=one)]:
+        for rule, words in RULE_WORDS.items():
+            some = results.where(spread="even", kind=kind, method="centralized", rule=rule)
+            before, after = some.rms(fraction=0.4), some.rms(fraction=share)
+            numbers = {"at 0.4": before, "at this share": after, "factor": after / before}
+            found.append(Case(f"share {share:g}, {words}", numbers))
+    return found
 
 
 def against_median(
-    method: str, kind: str, spreads: Sequence[str], rules: Sequence[str] = tuple(RULES)
-) -> Callable[[Results], list[Case]]:
-    """Return who compares a method with the geometric median at a share of 0.6."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for spread in spreads:
-            some = results.where(fraction=0.6, kind=kind, seen=None)
-            for rule in rules:
-                median = some.rms(spread=spread, method="geometric median", rule=rule)
-                # All rows at once are the same rows, however they are spread.
-                other = some.rms(spread="even" if method == "centralized" else spread, method=method, rule=rule)
-                numbers = {method: other, "DRL": median, "factor": other / median}
-                found.append(Case(f"{spread} spread, {RULE_WORDS[rule]}", numbers))
-        return found
-
-    return cases
+    results: Results, method: str, kind: str, spreads: Sequence[str], rules: Sequence[str] = tuple(RULES)
+) -> list[Case]:
+    """Compare a method with the geometric median at a share of 0.6."""
+    found = []
+    for spread in spreads:
+        some = results.where(fraction=0.6, kind=kind, seen=None)
+        for rule in rules:
+            median = some.rms(spread=spread, method="geometric median", rule=rule)
+            # All rows at once are the same rows, however they are spread.
+            other = some.rms(spread="even" if method == "centralized" else spread, method=method, rule=rule)
+            numbers = {method: other, "DRL": median, "factor": other / median}
+            found.append(Case(f"{spread} spread, {RULE_WORDS[rule]}", numbers))
+    return found
 
 
 def _claims(problem: str) -> tuple[Claim, ...]:
@@ -114,7 +97,7 @@ def _claims(problem: str) -> tuple[Claim, ...]:
         Claim(
             PLACE,
             "At a share of 0.6 the centralized method breaks and DRL does not.",
-            against_median("centralized", contrasting, ("uneven",), ("own",)),
+            partial(against_median, method="centralized", kind=contrasting, spreads=("uneven",), rules=("own",)),
             Criterion("factor", at_least=BETTER),
             printed="centralized breaks sharply, DRL is much better",
             reading=f"45% of the nodes full of outliers, each node trims its own share; {KIND_WORDS[contrasting]}",
@@ -134,7 +117,7 @@ def _claims(problem: str) -> tuple[Claim, ...]:
             Claim(
                 PLACE,
                 f"Up to 0.5 DRL, division-averaging and centralized are alike: {words}.",
-                alike(kind),
+                partial(alike, kind=kind),
                 Criterion("largest / least", at_most=ALIKE),
                 printed="similar performances",
                 reading="the same share on every node",
@@ -143,39 +126,47 @@ def _claims(problem: str) -> tuple[Claim, ...]:
             Claim(
                 PLACE,
                 f"Up to 0.5 they are much better than plain: {words}.",
-                better_than_plain(kind),
+                partial(better_than_plain, kind=kind),
                 Criterion("factor", at_least=BETTER),
             ),
             Claim(
                 PLACE,
                 f"At 0.6 centralized breaks sharply: {words}.",
-                centralized_breaks(kind, 0.6),
+                partial(centralized_breaks, kind=kind, shares=(0.6,)),
                 Criterion("factor", at_least=2.0),
             ),
             Claim(
                 PLACE,
                 f"Centralized breaks later than that: {words}.",
-                centralized_breaks(kind, 0.7, 0.8, 0.9),
+                partial(
+                    centralized_breaks,
+                    kind=kind,
+                    shares=(
+                        0.7,
+                        0.8,
+                        0.9,
+                    ),
+                ),
                 Criterion("factor", at_least=2.0),
                 reading="not in the paper, which ends at 0.6",
             ),
             Claim(
                 PLACE,
                 f"At 0.6 division-averaging is much worse than DRL: {words}.",
-                against_median("averaging", kind, ("even", "uneven")),
+                partial(against_median, method="averaging", kind=kind, spreads=("even", "uneven")),
                 Criterion("factor", at_least=BETTER),
             ),
             Claim(
                 PLACE,
                 f"DRL even enhances the robustness of the base method: {words}.",
-                against_median("centralized", kind, ("uneven",)),
+                partial(against_median, method="centralized", kind=kind, spreads=("uneven",)),
                 Criterion("factor", at_least=ALIKE),
                 reading="a share of 0.6, unevenly spread: 45% of the nodes full of outliers",
             ),
             Claim(
                 "Section 1; Section 6, Distributed setting",
                 f"Little robustness is lost to the centralized method: {words}.",
-                near_centralized("geometric median", "DRL", kind),
+                partial(near_centralized, method="geometric median", name="DRL", kind=kind),
                 Criterion("factor", at_most=ALIKE),
             ),
         ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustream.paper.results import Cell, Results
-from robustream.paper.sizes import Size
+from robustream.paper.scenarios import Size
 
 __all__ = ["Case", "Claim", "Context", "Criterion", "Experiment", "Finding", "Picture", "Table", "judge", "number"]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
+from robustream.paper.bounds import median_constant
 from robustream.paper.drawing import KIND_WORDS, draw_adversarial, draw_constants, draw_convergence, draw_paths
 from robustream.paper.experiment import Case, Claim, Criterion, Experiment, Picture
-from robustream.paper.lemmas import median_constant
 from robustream.paper.problems import PROBLEMS
 from robustream.paper.results import Results
 from robustream.paper.scenarios import KINDS, LEVELS
@@ -42,84 +43,64 @@ def bound_of(results: Results, rule: str, share: float) -> dict[str, float]:
     return {"radius of the good batches": radius, "C_gamma times it": median_constant(share) * radius}
 
 
-def survives(kind: str) -> Callable[[Results], list[Case]]:
-    """Return who compares the filter with Lemma 1's promise, where 40% of the batches are bad."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for words, rule, some in _hard(results, kind):
-            numbers = {"ORL": some.rms(method="online median", rule=rule), **bound_of(some, rule, 0.4)}
-            found.append(Case(words, {**numbers, "part of the bound": numbers["ORL"] / numbers["C_gamma times it"]}))
-        return found
-
-    return cases
+def survives(results: Results, kind: str) -> list[Case]:
+    """Compare the filter with Lemma 1's promise, where 40% of the batches are bad."""
+    found = []
+    for words, rule, some in _hard(results, kind):
+        numbers = {"ORL": some.rms(method="online median", rule=rule), **bound_of(some, rule, 0.4)}
+        found.append(Case(words, {**numbers, "part of the bound": numbers["ORL"] / numbers["C_gamma times it"]}))
+    return found
 
 
-def survives_orders(kind: str) -> Callable[[Results], list[Case]]:
-    """Return who does so wherever in the stream the bad batches come."""
-
-    def cases(results: Results) -> list[Case]:
-        some = results.where(spread="adversarial", share=0.4, level=1.0, kind=kind)
-        found = []
-        for order in some.different("order"):
-            last = max(some.different("seen"), default=0)
-            error = some.rms(method="online median", rule="own", order=order, seen=last)
-            numbers = {"ORL": error, **bound_of(some, "own", 0.4)}
-            found.append(
-                Case(f"bad batches {order}", {**numbers, "part of the bound": error / numbers["C_gamma times it"]})
-            )
-        return found
-
-    return cases
+def survives_orders(results: Results, kind: str) -> list[Case]:
+    """Do so wherever in the stream the bad batches come."""
+    some = results.where(spread="adversarial", share=0.4, level=1.0, kind=kind)
+    found = []
+    for order in some.different("order"):
+        last = max(some.different("seen"), default=0)
+        error = some.rms(method="online median", rule="own", order=order, seen=last)
+        numbers = {"ORL": error, **bound_of(some, "own", 0.4)}
+        found.append(
+            Case(f"bad batches {order}", {**numbers, "part of the bound": error / numbers["C_gamma times it"]})
+        )
+    return found
 
 
 def averaging_fails(
-    kind: str, method: str = "averaging", rules: Sequence[str] = tuple(RULES)
-) -> Callable[[Results], list[Case]]:
-    """Return who compares averaging with the filter, where 40% of the batches are bad."""
-
-    def cases(results: Results) -> list[Case]:
-        return [
-            Case(words, compared(some, method, "online median", ("averaging", "ORL"), rule=rule))
-            for words, rule, some in _hard(results, kind, rules)
-        ]
-
-    return cases
+    results: Results, kind: str, method: str = "averaging", rules: Sequence[str] = tuple(RULES)
+) -> list[Case]:
+    """Compare averaging with the filter, where 40% of the batches are bad."""
+    return [
+        Case(words, compared(some, method, "online median", ("averaging", "ORL"), rule=rule))
+        for words, rule, some in _hard(results, kind, rules)
+    ]
 
 
-def contrast(kind: str) -> Callable[[Results], list[Case]]:
-    """Return who compares averaging with both medians, where 20 and 40% of the batches are nothing but outliers."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for share in [one for one in (0.2, 0.4) if results.where(spread="adversarial", share=one)]:
-            some = results.where(
-                spread="adversarial", share=share, level=1.0, kind=kind, rule="own", seen=None, order="random"
-            )
-            for method, name in (("online median", "ORL"), ("geometric median", "exact median")):
-                numbers = compared(some, "averaging", method, ("averaging", "median"))
-                found.append(Case(f"{share:.0%} bad batches, {name}", numbers))
-        return found
-
-    return cases
+def contrast(results: Results, kind: str) -> list[Case]:
+    """Compare averaging with both medians, where 20 and 40% of the batches are nothing but outliers."""
+    found = []
+    for share in [one for one in (0.2, 0.4) if results.where(spread="adversarial", share=one)]:
+        some = results.where(
+            spread="adversarial", share=share, level=1.0, kind=kind, rule="own", seen=None, order="random"
+        )
+        for method, name in (("online median", "ORL"), ("geometric median", "exact median")):
+            numbers = compared(some, "averaging", method, ("averaging", "median"))
+            found.append(Case(f"{share:.0%} bad batches, {name}", numbers))
+    return found
 
 
-def base_fails(kind: str) -> Callable[[Results], list[Case]]:
-    """Return who looks at single batches in which outliers are the majority."""
-
-    def cases(results: Results) -> list[Case]:
-        return [
-            Case(
-                words,
-                {
-                    "one bad batch": some.rms(method="one bad batch", rule=rule),
-                    "one good batch": some.rms(method="one good batch", rule=rule),
-                },
-            )
-            for words, rule, some in _hard(results, kind)
-        ]
-
-    return cases
+def base_fails(results: Results, kind: str) -> list[Case]:
+    """Look at single batches in which outliers are the majority."""
+    return [
+        Case(
+            words,
+            {
+                "one bad batch": some.rms(method="one bad batch", rule=rule),
+                "one good batch": some.rms(method="one good batch", rule=rule),
+            },
+        )
+        for words, rule, some in _hard(results, kind)
+    ]
 
 
 def best_constant(results: Results) -> list[Case]:
@@ -166,7 +147,7 @@ def _claims(problem: str) -> tuple[Claim, ...]:
         Claim(
             PLACE,
             "The same with the constant of all other lines.",
-            near_centralized("online median", online, "printed"),
+            partial(near_centralized, method="online median", name=online, kind="printed"),
             Criterion("factor", at_most=ALIKE),
             printed="comparable",
             reading=f"the same share in all batches, up to half; {constant}",
@@ -174,7 +155,7 @@ def _claims(problem: str) -> tuple[Claim, ...]:
         Claim(
             PLACE,
             f"{base}: averaging fails on batches that are nothing but outliers, and the median does not.",
-            contrast(contrasting),
+            partial(contrast, kind=contrasting),
             Criterion("factor", at_least=BETTER),
             printed="averaging fails, ORL does not",
             reading=f"own share trimmed; {KIND_WORDS[contrasting]}; {constant}, or the exact median",
@@ -187,7 +168,7 @@ def _claims(problem: str) -> tuple[Claim, ...]:
             Claim(
                 f"{PLACE}; Lemma 1",
                 f"{online} survives 40% corrupted batches: {words}.",
-                survives(kind),
+                partial(survives, kind=kind),
                 Criterion("part of the bound", at_most=1.0),
                 printed="correct estimation",
                 reading=f"within C_gamma times the radius of the good batches; {constant}",
@@ -196,21 +177,21 @@ def _claims(problem: str) -> tuple[Claim, ...]:
             Claim(
                 PLACE,
                 f"It does so whatever the order of the batches: {words}.",
-                survives_orders(kind),
+                partial(survives_orders, kind=kind),
                 Criterion("part of the bound", at_most=1.0),
                 reading="own share trimmed",
             ),
             Claim(
                 PLACE,
                 f"Averaging fails on 40% corrupted batches: {words}.",
-                averaging_fails(kind),
+                partial(averaging_fails, kind=kind),
                 Criterion("factor", at_least=BETTER),
                 reading=constant,
             ),
             Claim(
                 "Section 3; Section 6, Online setting",
                 f"{base} is useless on a batch with half outliers or more: {words}.",
-                base_fails(kind),
+                partial(base_fails, kind=kind),
                 Criterion("one bad batch", at_least=1.0),
                 reading="useless: as far off as no answer at all",
             ),
@@ -220,7 +201,7 @@ def _claims(problem: str) -> tuple[Claim, ...]:
             Claim(
                 PLACE,
                 "Averaged eigenvector matrices fail on 40% corrupted batches.",
-                averaging_fails("printed", "averaging of eigenvectors", ("own",)),
+                partial(averaging_fails, kind="printed", method="averaging of eigenvectors", rules=("own",)),
                 Criterion("factor", at_least=BETTER),
                 reading="own share trimmed; such an average is bad without any outlier, too",
             )

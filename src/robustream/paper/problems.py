@@ -13,8 +13,7 @@ from scipy import linalg
 
 from robustream.batch import Batch, Estimate
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Recipe, Refined
-from robustream.paper.scenarios import Content
-from robustream.paper.sizes import Size
+from robustream.paper.scenarios import Content, Size
 from robustream.runs.workers import estimate_batch
 from robustream.sources import (
     SimulatedPCA,

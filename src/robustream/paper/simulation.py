@@ -16,8 +16,7 @@ from robustream.paper.experiment import Case, Context, Table, number
 from robustream.paper.methods import Gathering, arrange, arrival
 from robustream.paper.problems import PROBLEMS, Rule, Shared, Split
 from robustream.paper.results import Cell, Memory, Results, Row, root_mean_square
-from robustream.paper.scenarios import KINDS, LEVELS, Content, Scenario, adversarial, evenly, unevenly
-from robustream.paper.sizes import Size
+from robustream.paper.scenarios import KINDS, LEVELS, Content, Scenario, Size, adversarial, evenly, unevenly
 
 __all__ = [
     "CONSTANT",
@@ -245,21 +244,17 @@ def compared(results: Results, method: str, other: str, names: tuple[str, str], 
     return {names[0]: errors[0], names[1]: errors[1], "factor": errors[0] / errors[1]}
 
 
-def near_centralized(method: str, name: str, kind: str) -> Callable[[Results], list[Case]]:
-    """Return who compares a method with the centralized one for shares up to one half, the same in every batch."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for fraction in results.different("fraction", spread="even"):
-            if fraction > 0.5 or (fraction == 0 and kind == "stronger"):
-                continue
-            some = results.where(spread="even", fraction=fraction, seen=None, kind=kind)
-            for rule, words in RULE_WORDS.items():
-                numbers = compared(some, method, "centralized", (name, "centralized"), rule=rule)
-                found.append(Case(f"share {fraction:g}, {words}", numbers))
-        return found
-
-    return cases
+def near_centralized(results: Results, method: str, name: str, kind: str) -> list[Case]:
+    """Compare a method with the centralized one for shares up to one half, the same in every batch."""
+    found = []
+    for fraction in results.different("fraction", spread="even"):
+        if fraction > 0.5 or (fraction == 0 and kind == "stronger"):
+            continue
+        some = results.where(spread="even", fraction=fraction, seen=None, kind=kind)
+        for rule, words in RULE_WORDS.items():
+            numbers = compared(some, method, "centralized", (name, "centralized"), rule=rule)
+            found.append(Case(f"share {fraction:g}, {words}", numbers))
+    return found
 
 
 def stream_tables(problem: str, *spreads: str) -> Callable[[Results], Sequence[Table]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
+from robustream.paper.bounds import DEFAULTS, FILTER_CONSTANTS, GAMMA, lemma_cells, median_constant, rate_cells
 from robustream.paper.drawing import STYLES, legend_below, logarithmic, new_figure, plot_band, tidy
 from robustream.paper.experiment import Case, Claim, Context, Criterion, Experiment, Picture, Table
-from robustream.paper.lemmas import lemma_cells, median_constant
-from robustream.paper.rates import DEFAULTS, FILTER_CONSTANTS, GAMMA, rate_cells
 from robustream.paper.results import Cell, Results, slope
 
 __all__ = ["EXPERIMENT", "draw_filter", "draw_lemmas", "draw_rates"]
@@ -79,36 +79,28 @@ def _measured(results: Results, problem: str, sweep: str, method: str) -> float:
     return slope(shown, [some.rms(value=place) for place in places])
 
 
-def _slopes(problem: str, method: str, bounds: dict[str, float]) -> Callable[[Results], list[Case]]:
-    """Return who compares slopes with those of a bound's leading terms."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        for sweep, bound in bounds.items():
-            measured = _measured(results, problem, sweep, method)
-            numbers = {"slope": measured, "slope of the bound": bound, "slope above it": measured - bound}
-            found.append(Case(NAMES[sweep], numbers))
-        return found
-
-    return cases
+def _slopes(results: Results, problem: str, method: str, bounds: dict[str, float]) -> list[Case]:
+    """Compare slopes with those of a bound's leading terms."""
+    found = []
+    for sweep, bound in bounds.items():
+        measured = _measured(results, problem, sweep, method)
+        numbers = {"slope": measured, "slope of the bound": bound, "slope above it": measured - bound}
+        found.append(Case(NAMES[sweep], numbers))
+    return found
 
 
-def _lambda_gamma(problem: str) -> Callable[[Results], list[Case]]:
-    """Return who asks whether the worst batches leave the error bounded, however bad they are."""
-
-    def cases(results: Results) -> list[Case]:
-        found = []
-        some = results.where(problem=problem, sweep="worst")
-        for value in some.different("value"):
-            here = some.where(value=value)
-            bound = median_constant(GAMMA) * here.rms(method="radius of the good batches")
-            for method, name in (("geometric median", "exact median"), ("online median", "ORL")):
-                error = here.rms(method=method)
-                numbers = {"error": error, "C_gamma times the radius": bound, "part of the bound": error / bound}
-                found.append(Case(f"{value:.0%} outliers in the worst 40%, {name}", numbers))
-        return found
-
-    return cases
+def _lambda_gamma(results: Results, problem: str) -> list[Case]:
+    """Ask whether the worst batches leave the error bounded, however bad they are."""
+    found = []
+    some = results.where(problem=problem, sweep="worst")
+    for value in some.different("value"):
+        here = some.where(value=value)
+        bound = median_constant(GAMMA) * here.rms(method="radius of the good batches")
+        for method, name in (("geometric median", "exact median"), ("online median", "ORL")):
+            error = here.rms(method=method)
+            numbers = {"error": error, "C_gamma times the radius": bound, "part of the bound": error / bound}
+            found.append(Case(f"{value:.0%} outliers in the worst 40%, {name}", numbers))
+    return found
 
 
 def _single(results: Results) -> list[Case]:
@@ -282,15 +274,18 @@ def _claims() -> Sequence[Claim]:
             Claim(
                 f"Proposition 1, {theorem}",
                 f"{online}: the error depends on the better batches only, however bad the worst 40% are.",
-                _lambda_gamma(problem),
+                partial(_lambda_gamma, problem=problem),
                 bounded,
                 reading="lambda(gamma): within C_gamma times the radius of the other batches",
             ),
             Claim(
                 f"Proposition 1, {theorem}",
                 f"{online}: the error falls as 1/sqrt(b) and rises at most with p and with lambda(gamma).",
-                _slopes(
-                    problem, "geometric median", {"rows": -0.5, "columns": columns, "fraction": 1.0, "others": 1.0}
+                partial(
+                    _slopes,
+                    problem=problem,
+                    method="geometric median",
+                    bounds={"rows": -0.5, "columns": columns, "fraction": 1.0, "others": 1.0},
                 ),
                 above,
                 reading="slopes of the exact median's error; the filter's way to it is judged at Theorem 4",
@@ -298,7 +293,9 @@ def _claims() -> Sequence[Claim]:
             Claim(
                 single,
                 "One batch: the error falls as 1/sqrt(n), rises as sqrt(p) and with the odds of outliers.",
-                _slopes(problem, "one batch", {"rows": -0.5, "columns": 0.5, "fraction": 1.0}),
+                partial(
+                    _slopes, problem=problem, method="one batch", bounds={"rows": -0.5, "columns": 0.5, "fraction": 1.0}
+                ),
                 above,
                 reading="a bound holds if the error rises no faster",
             ),
