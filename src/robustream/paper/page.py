@@ -57,6 +57,11 @@ class Judged(NamedTuple):
         return self.finding.summary(self.claim.column)
 
     @property
+    def what(self) -> str:
+        """What the numbers of our finding are."""
+        return " / ".join((self.claim.column or self.finding.criterion.of).split("|"))
+
+    @property
     def table(self) -> Table:
         """The cases with their numbers and whether each meets the criterion: what the verdict is worked out from."""
         finding = self.finding

@@ -23,17 +23,17 @@ class Size(NamedTuple):
     components: int = 5
     repetitions: int = 3
     # Of outliers among all rows, beside none.
-    fractions: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-    bad_shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.45)  # of batches that are bad in the adversarial streams
+    fractions: tuple[float, ...] = (0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.9)
+    bad_shares: tuple[float, ...] = (0.1, 0.2, 0.4, 0.45)  # of batches that are bad in the adversarial streams
     table_repetitions: int = 10
     tag_repetitions: int = 3
     bad_tags: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4)  # shares of batches with spoiled tags
     tag_rows: int = 325  # images in a batch
     tag_batches: int = 15
-    scale_seconds: float = 600.0  # for all methods of the run with 4,096 columns together
+    scale_seconds: float = 240.0  # for all methods of the run with 4,096 columns together
     scale_columns: int = 4096
     scale_rows: int = 10_000  # in a batch of that run
-    theory_repetitions: int = 10
+    theory_repetitions: int = 5
     sweep_step: int = 1  # every so many-th place of a sweep of the theory is looked at
     filter_steps: int = 10_000  # how far the filter is followed
     lemma_trials: int = 2000
