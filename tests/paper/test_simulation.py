@@ -143,11 +143,12 @@ def test_bad_batches_arrive_where_they_are_told_to():
 
 def test_names_of_cells_are_unique_and_ours_stand_apart():
     for problem in PROBLEMS:
-        cells = list(simulation_cells(problem, SIZES["full"], 0, ("even", "uneven", "adversarial")))
+        size = SIZES["full"]
+        cells = list(simulation_cells(problem, size, 0, ("even", "uneven", "adversarial")))
         names = {(cell.group, cell.name) for cell in cells}
-        streams = 1 + 2 * (9 + 9 + 10)
-        assert len(cells) == len(names) == 3 * 2 * streams
-        assert sum(cell.ours for cell in cells) == 3 * streams
+        streams = size.repetitions * (1 + 2 * (2 * len(size.fractions) + 2 * len(size.bad_shares)))
+        assert len(cells) == len(names) == 2 * streams
+        assert sum(cell.ours for cell in cells) == streams
         assert all(cell.group.startswith("ours") == cell.ours for cell in cells)
 
 

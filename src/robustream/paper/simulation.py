@@ -58,7 +58,7 @@ class Stream(NamedTuple):
 
 
 def cells_of(problem: str, *spreads: str) -> Callable[[Context], Iterator[Cell]]:
-    """Return who gives the cells of a problem for some spreads of the outliers."""
+    """Return the function that gives the cells of a problem for some spreads of the outliers."""
     return lambda context: simulation_cells(problem, context.size, context.seed, spreads)
 
 
@@ -258,7 +258,7 @@ def near_centralized(results: Results, method: str, name: str, kind: str) -> lis
 
 
 def stream_tables(problem: str, *spreads: str) -> Callable[[Results], Sequence[Table]]:
-    """Return who gives the errors as numbers: one line for each stream, each batch trimming its own share."""
+    """Return the function that gives the errors as numbers: one line for each stream, each batch trimming its own share."""
     columns = {
         "plain": "plain",
         "centralized": "centralized",
