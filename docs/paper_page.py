@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-LINK = "Where each piece of the paper is in the code is told in [From the paper to the code](from-the-paper-to-the-code.md)."
+LINK = "Where each piece of the paper is in the code: [From the paper to the code](from-the-paper-to-the-code.md)."
 
 
 def main(results: Path) -> None:
