@@ -258,7 +258,7 @@ def near_centralized(results: Results, method: str, name: str, kind: str) -> lis
 
 
 def stream_tables(problem: str, *spreads: str) -> Callable[[Results], Sequence[Table]]:
-    """Return the function that gives the errors as numbers: one line for each stream, each batch trimming its own share."""
+    """Return the function that tabulates the errors: one line for each stream, each batch trimming its own share."""
     columns = {
         "plain": "plain",
         "centralized": "centralized",
