@@ -175,3 +175,12 @@ def test_our_own_method_alone_can_be_run_again(tmp_path, store):
     assert result.exit_code == 0, result.output
     changed = {path.parent.name for path, before in own.items() if path.stat().st_mtime_ns != before}
     assert changed == {"ours-regression-0"}
+
+
+def test_no_sentence_has_more_than_three_numbers():
+    numbers, names = re.compile(r"(?<![\w.])[-+]?\d[\d,.]*(?:e\d+)?"), r"(Figure|Table|Algorithm|Theorems?|Lemma) \d\w*"
+    for experiment in EXPERIMENTS.values():
+        claims = [text for claim in experiment.claims for text in (claim.says, claim.reading)]
+        for text in (experiment.says, experiment.setup, experiment.remark, *claims):
+            for sentence in re.split(r"(?<=[.;])\s", re.sub(names, "", text)):
+                assert len(numbers.findall(sentence)) <= 3, sentence

@@ -186,11 +186,11 @@ def _pictures(problem: str, name: str) -> Sequence[Picture]:
 
 def _setup(problem: str) -> str:
     return (
-        "A million rows of 100 columns on 100 nodes, noise 1, outliers of magnitude 10; a tenth of the rows in a "
-        "quick run. The paper does not say how outliers are spread over nodes. Even: every node has the same share. "
-        "Uneven: 45% of the nodes are filled with outliers first, and the rest is spread evenly, so that at 0.6 the "
-        f"other nodes hold 27%. Stronger outliers are {PROBLEMS[problem].stronger}. Each node trims its own share, at "
-        "most half, or one half."
+        "A million rows of 100 columns on 100 nodes; a tenth of the rows in a quick run. The noise has deviation 1, "
+        "and outliers have magnitude 10. The paper does not say how outliers are spread over nodes. Even: every node "
+        "has the same share. Uneven: 45% of the nodes are filled with outliers first, and the rest is spread evenly, "
+        f"so that at 0.6 the other nodes hold 27%. Stronger outliers are {PROBLEMS[problem].stronger}. Each node trims "
+        "its own share, at most half, or one half."
     )
 
 

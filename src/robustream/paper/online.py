@@ -238,10 +238,10 @@ def _pictures(problem: str, name: str) -> Sequence[Picture]:
 
 def _setup(problem: str) -> str:
     return (
-        "A million rows of 100 columns in 100 batches, noise 1, outliers of magnitude 10; a tenth of the rows in a "
-        "quick run. Outliers lie evenly in all batches, or 10 to 45% of the batches are bad and the others clean, "
-        f"with 60 or 100% outliers in a bad batch. Stronger outliers are {PROBLEMS[problem].stronger}. Each batch "
-        "trims its own share, at most half, or one half. Errors are the root mean square over repetitions."
+        "A million rows of 100 columns in 100 batches; a tenth of the rows in a quick run. The noise has deviation 1, "
+        "and outliers have magnitude 10. Outliers lie evenly in all batches, or some of the batches are bad and the "
+        f"others clean. A bad batch has 60 or 100% outliers. Stronger outliers are {PROBLEMS[problem].stronger}. Each "
+        "batch trims its own share, at most half, or one half. Errors are the root mean square over repetitions."
     )
 
 

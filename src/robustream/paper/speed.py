@@ -192,8 +192,8 @@ EXPERIMENT = Experiment(
     title="Time and memory",
     place="Section 6, Online setting and Distributed setting",
     says=(
-        "On 1e6 x 100: ORL-PCA 212 s and 8 MB, batch RC-PCA about 27 hours and 8,000 MB. Distributed 0.6 s, "
-        "centralized 60 s; communication is negligible."
+        "ORL-PCA takes 212 s and 8 MB; batch RC-PCA about 27 hours and 8,000 MB; distributed 0.6 s, centralized 60 s. "
+        "Communication is negligible."
     ),
     setup=(
         "Each method alone in a fresh process. Memory is the peak above the start, rows that must be held included. "

@@ -215,9 +215,9 @@ EXPERIMENT = Experiment(
     name="table-2-scale",
     title="Table 2: time at the paper's width",
     place="Section 6, Real large-scale data",
-    says="5e7 images in 4,320 s (ORL-LR), 3,960 s (averaging) and 2,880 s (stochastic LR).",
+    says="4,320 s for ORL-LR, 3,960 s for averaging, 2,880 s for stochastic LR. These are the times for 5e7 images.",
     setup=(
-        "Simulated normal features (4,096; 1,024 in a quick run) and 200 tags coded -1 and +1 from a linear score with "
+        "Simulated normal features: 4,096, or 1,024 in a quick run. 200 tags are the signs of a linear score with "
         "noise; every fourth batch has its tags shuffled and its features stretched tenfold. The same time for each "
         "method, ten minutes together in a full run, the making of data apart."
     ),
