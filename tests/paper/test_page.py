@@ -88,7 +88,8 @@ def test_the_page_starts_with_few_lines_and_says_what_made_it(page):
     for section, one in page.headlines:
         assert one.claim.headline
         assert f"| {one.claim.says} | {one.claim.printed} | {one.ours} ({one.what}) |" in top
-        assert f"(#{section.experiment.name})" in top
+        slug = re.sub(r"[^\w -]", "", section.experiment.title.lower()).replace(" ", "-")
+        assert f"(#{slug})" in top
     assert re.search(r"robustream \S+ \(source [0-9a-f]{8}\)", top)
     assert 8 <= sum(claim.headline for one in EXPERIMENTS.values() for claim in one.claims) <= 12
 

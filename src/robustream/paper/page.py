@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -214,5 +215,7 @@ def _render(template: str, page: Page, **more: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    # As GitHub and MkDocs name headings.
+    environment.filters["slug"] = lambda title: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
     return environment.get_template(template).render(page=page, marks=MARKS, words=environment_words, **more)
