@@ -201,9 +201,9 @@ EXPERIMENT = Experiment(
         "10% outliers, one half trimmed."
     ),
     remark=(
-        "27 hours and 60 seconds are both given for the centralized method on the same data. ORL-PCA and batch RC-PCA "
-        "work out the same products: a factor in the hundreds is a matter of memory and implementation, not of the "
-        "method."
+        "Times are upper limits where the machine had other work. 27 hours and 60 seconds are both given for the "
+        "centralized method on the same data. ORL-PCA and batch RC-PCA work out the same products: a factor in the "
+        "hundreds is a matter of memory and implementation, not of the method."
     ),
     cells=speed_cells,
     pictures=(),

@@ -178,7 +178,7 @@ def _ratios(results: Results) -> list[Case]:
     for method in ("averaging of RoTR", "stochastic LR"):
         ours, paper = (times["ORL-LR"] / times[method] for times in (hours, PAPER_SECONDS))
         found.append(
-            Case(f"ORL-LR over {method}", {"ours": ours, "the paper": paper, "ours / the paper": ours / paper})
+            Case(f"ORL-LR over {method}", {"measured": ours, "the paper": paper, "measured / the paper": ours / paper})
         )
     return found
 
@@ -230,9 +230,9 @@ EXPERIMENT = Experiment(
             "Table 2, time",
             "ORL-LR takes 1.09 times the time of averaging, and 1.5 times that of stochastic LR.",
             _ratios,
-            Criterion("ours / the paper", at_least=0.8, at_most=1.25),
+            Criterion("measured / the paper", at_least=0.8, at_most=1.25),
             printed="1.09 / 1.5",
-            column="ours",
+            column="measured",
         ),
         Claim(
             "Table 2, time",
