@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from robustream.spaces import Point
 
-__all__ = ["Batch", "BatchRecord", "Estimate", "Illegible", "Verdict"]
+__all__ = ["LEFT_OUT", "Batch", "BatchRecord", "Estimate", "Illegible", "Verdict"]
 
 Verdict = Literal["kept", "rejected", "failed", "late"]
+
+# How a statistic of an estimate begins that counts rows which its learner left out; the reason follows.
+LEFT_OUT = "rows left out: "
 
 
 class Illegible(NamedTuple):
@@ -70,6 +73,11 @@ class Estimate(NamedTuple):
     failure: str | None = None
     weight: float = 1.0
     stats: Mapping[str, float] = {}
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """The rows of the batch that its learner left out, by reason."""
+        return {name[len(LEFT_OUT) :]: int(rows) for name, rows in self.stats.items() if name.startswith(LEFT_OUT)}
 
 
 class BatchRecord(NamedTuple):

@@ -17,7 +17,6 @@ from robustream.estimators._device import require_device
 from robustream.estimators._inference import Certificate, make_certificate
 from robustream.estimators._settings import settings_of
 from robustream.files import Tree
-from robustream.runs.batching import cut_whole
 from robustream.runs.node_report import NodeReport
 from robustream.runs.run import Layout, Plan, Run
 
@@ -83,8 +82,7 @@ class StreamingMixin(ABC):
             raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {len(X)}")
         if plan.batch_size != "auto" and plan.batch_size < required:
             raise InvalidInputError(f"batch_size must be at least {required} here, got {plan.batch_size}")
-        cuts = cut_whole(len(X), plan.learner.minimum_rows(X.shape[1]), plan.batch_size)
-        run = begun.feed_batches(X, y, cuts)
+        run = begun.feed_table(X, y)
         run.require_quorum()
         self.run_ = run
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from robustream.batch import Batch
-from robustream.learners.base import Learner
+from robustream.learners.base import Learner, Solved
 from robustream.learners.parameters import Parameter
-from robustream.spaces import Array, Euclidean, Part, Parts, Point
+from robustream.spaces import Array, Euclidean, Part, Parts
 
 __all__ = ["Adapter"]
 
@@ -66,7 +66,7 @@ class Adapter(Learner):
         classes = 1 if self.classes is None else len(self.classes)
         return max(20, 5 * n_columns, 10 * classes)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         fitted = clone(self.estimator)
         if fitted.get_params(deep=False).get("random_state", 0) is None:
             fitted.set_params(random_state=int(rng.integers(2**31)))
@@ -78,7 +78,7 @@ class Adapter(Learner):
                 point += self._rows_of_classes(value, fitted.classes_)
             else:
                 point.append(value)
-        return tuple(point)
+        return Solved(tuple(point))
 
     def rebuild(self, settled: Sequence[Array | None], n_columns: int, n_outputs: int) -> Any:
         """Give an estimator of the wrapped kind whose fitted attributes are the settled ones."""

@@ -10,15 +10,16 @@ line in `robustream.learners`, and the checks in `robustream.testing` then find 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from robustream.batch import Batch, Estimate, all_finite, describe_failure
+from robustream.batch import LEFT_OUT, Batch, Estimate, all_finite, describe_failure
 from robustream.spaces import Point, PrincipalModels, ProductSpace
 
-__all__ = ["Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe"]
+__all__ = ["Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe", "Solved"]
 
 
 class PrincipalProblem(NamedTuple):
@@ -35,8 +36,21 @@ class LinearProblem(NamedTuple):
     alpha: float = 0.0
 
 
+class Solved(NamedTuple):
+    """What the rows of a batch gave: a point, and how many rows were left out of it for which reasons."""
+
+    point: Point
+    left_out: Mapping[str, float] = {}
+
+
 class Learner(ABC):
-    """Turns a batch into an estimate."""
+    """Turns a batch into an estimate.
+
+    One that `judges_rows` finds bad rows by itself: a table that is there as a whole is one batch for it. For the others
+    a table is cut into batches that stand or fall as one.
+    """
+
+    judges_rows: bool = False
 
     @abstractmethod
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
@@ -51,8 +65,8 @@ class Learner(ABC):
         """Give the number of rows that make a batch worth an estimate of its own."""
 
     @abstractmethod
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
-        """Give the point; may raise ValueError or LinAlgError if the rows allow none."""
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
+        """Return the point; may raise ValueError or LinAlgError if the rows allow none."""
 
     @final
     def estimate(self, batch: Batch, rng: np.random.Generator) -> Estimate:
@@ -63,12 +77,13 @@ class Learner(ABC):
             # Overflow in a garbage batch is no news to the user: the result is judged below. (Warnings are not
             # caught: that would change the filters of the whole process, and learners run in threads.)
             with np.errstate(all="ignore"):
-                point = self.solve(batch, rng)
+                point, left_out = self.solve(batch, rng)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error), stats=batch.stats)
         if not all_finite(point):
             return Estimate(batch.index, batch.label, batch.rows, None, "the estimate is not finite", stats=batch.stats)
-        return Estimate(batch.index, batch.label, batch.rows, point, stats=batch.stats)
+        reasons = {LEFT_OUT + reason: rows for reason, rows in left_out.items() if rows}
+        return Estimate(batch.index, batch.label, batch.rows, point, stats={**batch.stats, **reasons})
 
 
 @dataclass(frozen=True)

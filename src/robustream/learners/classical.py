@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from robustream.batch import Batch
-from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe
+from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe, Solved
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import least_squares, principal_point_of_rows
-from robustream.spaces import Array, LinearModels, Point
+from robustream.spaces import Array, LinearModels
 from robustream.spaces.linear import LinearPoint
 
 __all__ = ["Classical", "ClassicalPCA", "ClassicalRegression"]
@@ -40,7 +40,7 @@ class ClassicalPCA(PrincipalLearner):
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns, 5 * self.problem.n_components)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         mean = _mean(batch.X)
         centered = batch.X - mean
         log_scale = np.zeros_like(mean)
@@ -48,7 +48,7 @@ class ClassicalPCA(PrincipalLearner):
             deviation = np.sqrt(np.square(centered).sum(axis=0) / max(1, batch.rows - 1))
             log_scale = np.log(np.where(deviation > 0, deviation, 1)).astype(mean.dtype)
             centered /= np.exp(log_scale)
-        return principal_point_of_rows(mean, log_scale, centered, self.problem.n_components)
+        return Solved(principal_point_of_rows(mean, log_scale, centered, self.problem.n_components))
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ClassicalRegression(Learner):
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 5 * n_columns)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         assert batch.y is not None
         rows, columns = batch.X.shape
         targets = batch.y.reshape(rows, -1)
@@ -83,7 +83,8 @@ class ClassicalRegression(Learner):
         if fit.influence is not None:
             variance = (np.square(fit.influence) @ np.square(residuals)).T * (rows / freedom)
         log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny))
-        return LinearPoint(fit.coef, x_center, y_center, log_scale, variance, residual_cutoff(residuals, scale))
+        cutoff = residual_cutoff(residuals, scale)
+        return Solved(LinearPoint(fit.coef, x_center, y_center, log_scale, variance, cutoff))
 
 
 def _mean(rows: Array) -> Array:

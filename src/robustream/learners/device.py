@@ -9,8 +9,8 @@ import numpy as np
 
 from robustream.batch import Batch
 from robustream.kernels.device_arrays import is_device_array
-from robustream.learners.base import Learner
-from robustream.spaces import Point, ProductSpace
+from robustream.learners.base import Learner, Solved
+from robustream.spaces import ProductSpace
 
 __all__ = ["OnDevice"]
 
@@ -21,6 +21,10 @@ class OnDevice(Learner):
 
     inner: Learner
 
+    @property
+    def judges_rows(self) -> bool:  # type: ignore[override]
+        return self.inner.judges_rows
+
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
         return self.inner.space(n_columns, n_outputs)
 
@@ -30,11 +34,12 @@ class OnDevice(Learner):
     def minimum_rows(self, n_columns: int) -> int:
         return self.inner.minimum_rows(n_columns)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         # Imported here: whoever stays on the host must not need CuPy.
         from robustream.kernels.gpu.numpy_proxy import lend, on_host, work_stream
 
         with work_stream(is_device_array(batch.X)):
             lent = batch._replace(X=lend(batch.X), y=None if batch.y is None else lend(batch.y))
-            point: Any = self.inner.solve(lent, rng)
-            return type(point)(*(on_host(part) for part in point))
+            solved = self.inner.solve(lent, rng)
+            point: Any = solved.point
+            return solved._replace(point=type(point)(*(on_host(part) for part in point)))

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from robustream.batch import Batch
-from robustream.learners.base import Learner, LinearProblem
+from robustream.learners.base import Learner, LinearProblem, Solved
 from robustream.learners.moments import median_scale, require_finite
-from robustream.spaces import Array, MomentModels, Point
+from robustream.spaces import Array, MomentModels
 from robustream.spaces.moments import MomentPoint
 
-__all__ = ["PooledRegression", "row_weights"]
+__all__ = ["TOO_LONG", "PooledRegression", "row_weights"]
 
+# The reason that is given for rows left out.
+TOO_LONG = "they are far too long or too short"
 # Rows whose logarithmic length lies farther out than this many robust deviations lose their weight.
 _FAR = 5.0
 
@@ -37,7 +39,7 @@ class PooledRegression(Learner):
     def minimum_rows(self, n_columns: int) -> int:
         return max(100, n_columns // 4)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         assert batch.y is not None
         joint = np.concatenate([batch.X, batch.y.reshape(batch.rows, -1)], axis=1)
         weights = row_weights(joint[:, : batch.X.shape[1]]).astype(joint.dtype)
@@ -49,7 +51,8 @@ class PooledRegression(Learner):
         centered = (joint - center) * weights[:, None]
         covariance = centered.T @ centered / max(1.0, total - self.problem.fit_intercept)
         require_finite(covariance)
-        return MomentPoint(covariance.astype(joint.dtype, copy=False), center.astype(joint.dtype, copy=False))
+        point = MomentPoint(covariance.astype(joint.dtype, copy=False), center.astype(joint.dtype, copy=False))
+        return Solved(point, {TOO_LONG: float(batch.rows - total)})
 
 
 def row_weights(rows: Array) -> Array:

@@ -15,10 +15,10 @@ import numpy as np
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross
-from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe
+from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe, Solved
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import NORMAL_MAD, median_scale, principal_point
-from robustream.spaces import Array, LinearModels, Point
+from robustream.spaces import Array, LinearModels
 from robustream.spaces.linear import LinearPoint
 
 __all__ = ["Trimmed", "TrimmedPrincipal", "TrimmedProducts"]
@@ -65,7 +65,7 @@ class TrimmedPrincipal(PrincipalLearner):
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns, 5 * self.problem.n_components)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         rows = batch.X
         mean = np.zeros(rows.shape[1], rows.dtype)
         log_scale = np.zeros_like(mean)
@@ -77,7 +77,7 @@ class TrimmedPrincipal(PrincipalLearner):
             log_scale = np.log(scale)
             rows = rows / scale
         covariance = trimmed_covariance(rows, self.trim)
-        return principal_point(mean, log_scale, covariance, self.problem.n_components, rows)
+        return Solved(principal_point(mean, log_scale, covariance, self.problem.n_components, rows))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class TrimmedProducts(Learner):
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns)
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         assert batch.y is not None
         rows, targets = batch.X, batch.y.reshape(batch.rows, -1)
         x_center = np.zeros(rows.shape[1], rows.dtype)
@@ -124,7 +124,7 @@ class TrimmedProducts(Learner):
         spread = _spread(targets - np.median(targets, axis=0))
         variance = np.square(spread[:, None] / unit) / batch.rows
         cutoff = residual_cutoff(residuals - y_center, scale)
-        return LinearPoint(coef, x_center, y_center, log_scale, variance.astype(rows.dtype), cutoff)
+        return Solved(LinearPoint(coef, x_center, y_center, log_scale, variance.astype(rows.dtype), cutoff))
 
 
 def _spread(centered: Array) -> Array:

@@ -19,8 +19,10 @@ __all__ = [
     "check_batch_size",
     "copy_rows",
     "cut_call",
+    "cut_table",
     "cut_whole",
     "join_rows",
+    "name_rows",
     "rows_per_batch",
     "stratified_order",
 ]
@@ -34,6 +36,8 @@ _FEWEST_BATCHES = 8
 # How many times the learner's minimum a batch has if there are rows enough.
 _COMFORT = 5
 _USUAL_BATCHES = 100
+# A table in memory up to this size is one batch for a learner that judges rows; its passes copy it about twice.
+_TABLE_BYTES = 256_000_000
 
 
 class Rows(NamedTuple):
@@ -71,13 +75,32 @@ def rows_per_batch(n_rows: int | None, minimum: int, batch_size: BatchSize, row_
 
 
 def cut_whole(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
-    """Cut all rows of a data set."""
+    """Cut all rows of a table, in their order, for a learner that does not judge rows."""
     return cut(n_rows, min(n_rows, rows_per_batch(n_rows, minimum, batch_size)))
 
 
 def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
-    """Cut the rows of one call of partial_fit that is large enough to stand alone."""
+    """Cut the rows of one call of partial_fit in the same way; one that is not large is a batch."""
     return cut(n_rows, min(n_rows, max(_COMFORTABLE_ROWS, _COMFORT * minimum) if batch_size == "auto" else batch_size))
+
+
+def cut_table(n_rows: int, minimum: int, row_bytes: int, batch_size: BatchSize) -> list[slice]:
+    """Cut the rows of a table for a learner that finds bad rows by itself: one batch, as long as memory allows.
+
+    Larger tables are dealt out like cards, so that the order of the rows does not matter: each batch has its share of
+    every stretch. A batch size that the user gave cuts in the given order.
+    """
+    if batch_size != "auto":
+        return cut(n_rows, min(n_rows, batch_size))
+    parts = min(-(-n_rows * row_bytes // _TABLE_BYTES), max(1, n_rows // minimum))
+    return [slice(part, n_rows, parts) for part in range(parts)] if parts > 1 else [slice(0, n_rows)]
+
+
+def name_rows(piece: slice, first: int) -> str:
+    """Return the label of a batch of rows, counted from the first row of the stream."""
+    if piece.step is None or piece.step == 1:
+        return f"rows {first + piece.start}-{first + piece.stop - 1}"
+    return f"every {piece.step}th row from {first + piece.start} to {first + piece.stop - 1}"
 
 
 def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.intp], list[slice]]:

@@ -16,7 +16,7 @@ learner's minimum. Otherwise one bad call would spoil the good rows of its neigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,7 +31,7 @@ from robustream.files import Tree
 from robustream.kernels.device_arrays import wide_on_gpu
 from robustream.kernels.threads import one_blas_thread
 from robustream.learners import Learner
-from robustream.runs.batching import BatchSize, Rows, copy_rows, cut_call, join_rows
+from robustream.runs.batching import BatchSize, Rows, copy_rows, cut_call, cut_table, cut_whole, join_rows, name_rows
 from robustream.runs.ledger import Ledger
 from robustream.runs.node_report import NodeReport
 from robustream.runs.notes import History
@@ -109,7 +109,7 @@ class Run:
         """Return the run with the rows of one call: as batches, or waiting for more where they are too few."""
         minimum = self.plan.learner.minimum_rows(self.layout.columns)
         if len(X) >= minimum:
-            return self.feed_batches(X, y, cut_call(len(X), minimum, self.plan.batch_size))
+            return self.feed_batches(X, y, self._cut(X, cut_call))
         pending = (*self.pending, copy_rows(X, y))
         after = replace(self, pending=pending, rows_seen=self.rows_seen + len(X))
         if after.pending_rows < minimum:
@@ -119,13 +119,23 @@ class Run:
         batch = Batch(self.next_index, label, joined.X, joined.y)
         return replace(after, pending=())._absorb(estimate_batch(self.plan.learner, self.plan.seed, batch))
 
+    def feed_table(self, X: NDArray[Any], y: NDArray[Any] | None) -> Run:
+        """Return the run with all rows of a table, none of them waiting."""
+        return self.feed_batches(X, y, self._cut(X, cut_whole))
+
+    def _cut(self, X: NDArray[Any], by_order: Callable[[int, int, BatchSize], list[slice]]) -> list[slice]:
+        minimum = self.plan.learner.minimum_rows(self.layout.columns)
+        if self.plan.learner.judges_rows:
+            return cut_table(len(X), minimum, X.shape[1] * X.dtype.itemsize, self.plan.batch_size)
+        return by_order(len(X), minimum, self.plan.batch_size)
+
     @one_blas_thread()
     def feed_batches(
         self, X: NDArray[Any], y: NDArray[Any] | None, cuts: Sequence[slice], labels: Sequence[str] | None = None
     ) -> Run:
         """Return the run with rows that are cut into batches as told."""
         first = self.rows_seen
-        names = labels or [f"rows {first + piece.start}-{first + piece.stop - 1}" for piece in cuts]
+        names = labels or [name_rows(piece, first) for piece in cuts]
         batches = (
             Batch(index, label, X[piece], None if y is None else y[piece])
             for index, (label, piece) in enumerate(zip(names, cuts, strict=True), self.next_index)
