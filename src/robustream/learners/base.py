@@ -93,7 +93,7 @@ class PrincipalLearner(Learner):
     problem: PrincipalProblem
 
     def space(self, n_columns: int, n_outputs: int) -> PrincipalModels:
-        return PrincipalModels(n_columns, self.problem.n_components)
+        return PrincipalModels(n_columns, self.problem.n_components, self.problem.standardize)
 
     def required_rows(self, n_columns: int) -> int:
         # Centring costs one row; a square full-rank case needs only as many rows as columns.

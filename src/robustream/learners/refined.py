@@ -66,7 +66,9 @@ class RefinedPrincipal(PrincipalLearner):
         dtype = rows.dtype
         total = float(fit.weights.sum())
         mean, covariance = fit.center.astype(dtype), fit.scatter * (total / max(total - 1, 1.0))
-        log_scale = np.zeros_like(mean)
+        log_scale, moments = np.zeros_like(mean), None
+        if rows.shape[1] <= WIDEST_SOLVED:
+            moments = covariance.astype(dtype)
         if self.problem.standardize:
             deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
             deviation = np.where(deviation > 0, deviation, 1.0)
@@ -81,7 +83,7 @@ class RefinedPrincipal(PrincipalLearner):
         point = principal_point(
             mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard, len(believed)
         )
-        return Solved(point, _counted(fit.groups, len(rows)))
+        return Solved(point._replace(moments=moments), _counted(fit.groups, len(rows)))
 
     def _by_length(self, rows: Array) -> Solved:
         kept = rows[row_weights(rows) > 0]

@@ -39,6 +39,7 @@ class PrincipalPoint(NamedTuple):
     eigenvalues: Array  # components
     total_variance: Array  # a number
     log_cutoffs: Array  # two numbers: logarithms of the cut-offs for orthogonal and score distances
+    moments: Array | None = None  # covariance of the rows it believes, in the units of the columns
 
 
 class PrincipalValue(NamedTuple):
@@ -50,6 +51,8 @@ class PrincipalValue(NamedTuple):
     signal: Array | None = None
     noise: Array | None = None
     log_cutoffs: Array | None = None
+    center: Array | None = None
+    moments: Array | None = None
 
 
 class Spectrum(NamedTuple):
@@ -80,10 +83,12 @@ class PrincipalAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class PrincipalModels(ProductSpace):
-    """Column scales, mean, subspace, variance above the noise within it, and noise variance.
+    """Column scales, mean, subspace, variance above the noise within it, and noise variance; cut-offs and moments.
 
     A batch's covariance is modelled as noise * I + U (L - noise) U'. The second term is a low-rank matrix that
-    can be compared and mixed between batches whose bases differ; eigenvalues one by one cannot.
+    can be compared and mixed between batches whose bases differ; eigenvalues one by one cannot. Where batches bring the
+    second moments of the rows they believe, the answer is that of their mean: of all believed rows together, what differs
+    between batches included.
     """
 
     point_type: ClassVar[type[PrincipalPoint]] = PrincipalPoint
@@ -91,6 +96,7 @@ class PrincipalModels(ProductSpace):
 
     columns: int
     components: int
+    standardize: bool = False
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -101,6 +107,8 @@ class PrincipalModels(ProductSpace):
             Part("signal variance", LowRank(self.columns, self.components), "noise"),
             Part("noise variance", Euclidean(()), "noise"),
             Part("log cut-offs", Euclidean((2,)), "passenger"),
+            Part("centre", Euclidean((self.columns,)), "passenger"),
+            Part("second moments", Euclidean((self.columns, self.columns)), "passenger"),
         )
 
     @property
@@ -119,6 +127,13 @@ class PrincipalModels(ProductSpace):
             return principal.basis
         if name == "log_cutoffs":
             return principal.log_cutoffs
+        if name in ("center", "moments"):
+            if principal.moments is None or name == "center":
+                return None if principal.moments is None else principal.mean
+            # About the settled centre: what differs between batches belongs to the moments of all rows.
+            known = PrincipalValue(*(settled or ())).center
+            offset = np.zeros_like(principal.mean) if known is None else principal.mean - known
+            return principal.moments + np.outer(offset, offset)
         noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
         if name == "noise":
             return np.asarray(noise, dtype=principal.basis.dtype)
@@ -129,7 +144,8 @@ class PrincipalModels(ProductSpace):
         return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> PrincipalAnswer:
-        log_scale, mean, subspace, signal, noise, log_cutoffs = settled
+        """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
+        log_scale, mean, subspace, signal, noise, log_cutoffs, center, moments = settled
         assert log_scale is not None
         assert mean is not None
         assert subspace is not None
@@ -137,7 +153,12 @@ class PrincipalModels(ProductSpace):
         assert noise is not None
         assert log_cutoffs is not None
         scale, cutoffs = np.asarray(np.exp(log_scale)), np.asarray(np.exp(log_cutoffs))
-        return PrincipalAnswer(mean, scale, self.spectrum(subspace, signal, noise), cutoffs)
+        if not averaged or moments is None or center is None:
+            return PrincipalAnswer(mean, scale, self.spectrum(subspace, signal, noise), cutoffs)
+        if self.standardize:
+            deviation = np.sqrt(np.maximum(np.diag(moments), 0.0))
+            scale = np.where(deviation > 0, deviation, 1.0).astype(mean.dtype)
+        return PrincipalAnswer(center, scale, self.spectrum_of(moments / np.outer(scale, scale)), cutoffs)
 
     def answer_of(self, point: Point) -> PrincipalAnswer:
         """Return the model of a single batch."""
@@ -153,6 +174,20 @@ class PrincipalModels(ProductSpace):
         standard = (X - principal.mean) / np.exp(principal.log_scale)
         distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
         return largest_over_cutoffs(distances, np.exp(principal.log_cutoffs))
+
+    def spectrum_of(self, covariance: Array) -> Spectrum:
+        """Return the leading directions of a covariance matrix."""
+        size = self.columns
+        values, vectors = linalg.eigh(covariance.astype(np.float64), subset_by_index=(size - self.components, size - 1))
+        directions, variance = fix_signs(np.ascontiguousarray(vectors[:, ::-1])), np.maximum(values[::-1], 0.0)
+        total = float(np.trace(covariance))
+        dtype = covariance.dtype
+        return Spectrum(
+            np.ascontiguousarray(directions.T).astype(dtype),
+            variance.astype(dtype),
+            noise_variance(variance, total, size),
+            total,
+        )
 
     def spectrum(self, basis: Array, signal: Array, noise: Array) -> Spectrum:
         """Return the settled subspace as directions, ordered by the settled variance along them."""
