@@ -74,7 +74,7 @@ WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold
 LOCAL = 0.5  # a line is fitted where most rows at their distance follow it: the majority's rule, applied locally
 DECIDED = 0.5  # share of the membership of bad rows that one view of x explains: x decides, then
 SINGLE = 0.3  # share of values that occur once up to which a column is a lattice with strays
-PURE = 0.8  # share of bad rows in a stretch of a view of x that makes it a place of their own
+AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows agree, and that one of them covers
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
@@ -537,7 +537,7 @@ def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) ->
             out = (v <= low) | (v > high)
             turned = bool(np.mean(out == (bad > 0.5)) < 0.5)
             out ^= turned
-            if bad[out].mean() > 0.9 and bad[out].sum() > 0.5 * bad.sum():
+            if bad[out].mean() > AGREED and bad[out].sum() > 0.5 * bad.sum():
                 return lambda Z, view=view, low=low, high=high: ((view(Z) <= low) | (view(Z) > high)) ^ turned
     return None
 
@@ -574,7 +574,7 @@ def by_places(views: Sequence[Array], bad: Array) -> bool:
         stretch = rank * coarse // n
         if decided(bad, rank * fine // n) > DECIDED:
             return True
-        if np.max(np.bincount(stretch, bad) / np.bincount(stretch)) > PURE:
+        if np.max(np.bincount(stretch, bad) / np.bincount(stretch)) > AGREED:
             return True
     return False
 
@@ -663,7 +663,7 @@ def best_two_lines(A: Array, columns: Sequence[Column], near: Mask, bs: Array, b
     return sorted(models, key=lambda model: -model.evidence())
 
 
-def find_group(A: Array, rng: np.random.Generator, say: Callable[..., None]) -> Found | None:
+def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None."""
     m, k = len(A), A.shape[1] - 1
     p = k - 1
@@ -681,12 +681,10 @@ def find_group(A: Array, rng: np.random.Generator, say: Callable[..., None]) -> 
     if m >= max(SAMPLE // 2, 10 * k) and not any(column.valley[0] > EVIDENCE for column in columns):
         if within_chance(bh - bs, Lh, s0) and looks_normal(y - fit, fit, leverage(D, Ls)):
             if valleys((y - fit)[None])[0, 0] < EVIDENCE:
-                say("plain: normal")
                 return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
-        say("discrete")
         return None  # the noise of a count or a flag is not seen: residuals judge no row
     models = best_two_lines(A, columns, near, bs, bh, floor)
     best = models[0]
@@ -697,11 +695,7 @@ def find_group(A: Array, rng: np.random.Generator, say: Callable[..., None]) -> 
         rivals += [OneLine(A, bs, "fit"), OneLine(A, bs, crossing.g - crossing.b)]
     one = max(rivals, key=OneLine.evidence)
     skewed = max(skewed_noise(y - D @ b) for b in (bs, best.b, one.b)) - 0.5 * (k + 4) * math.log(m)
-    for model in models:
-        say(model.form, round(model.ll, 1), round(model.evidence(), 1), model.steps, round(model.w1.mean(), 3),
-            round(model.w2.mean(), 3), round(model.s, 3), round(model.t, 3), np.round(model.a, 2), model.nu)
-    say("ones", [(round(o.evidence(), 1), o.nu) for o in rivals], "skew", round(skewed, 1))
-    found = judge(A, Z, columns, best, one, skewed, say)
+    found = judge(A, Z, columns, best, one.evidence(), skewed)
     if found is not None:
         return found
     # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
@@ -712,61 +706,61 @@ def find_group(A: Array, rng: np.random.Generator, say: Callable[..., None]) -> 
     return None
 
 
-def judge(
-    A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, one: OneLine, skewed: float, say: Callable[..., None]
-) -> Found | None:
-    """Return the rule that the best model of two lines amounts to, if evidence supports it."""
+def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: float, skewed: float) -> Found | None:
+    """Return the rule that the best model of two lines amounts to, if evidence supports it.
+
+    `rival` and `skewed` are the evidence for one line with symmetric and with skewed noise.
+    """
     m, k = len(A), A.shape[1] - 1
-    bad = 1 - best.w1
-    (signed, low, high), (absolute, _, reach) = valleys(np.stack([best.r1, np.abs(best.r1)]))[:, :3]
-    inside = (best.r1 > low) & (best.r1 <= high) if signed >= absolute else np.abs(best.r1) <= reach
-    valley = max(signed, absolute)
-    evidence, rival = best.evidence(), one.evidence()
-    if bad.sum() < 2:
-        return None
-    agrees = True
+    bad, r = 1 - best.w1, best.r1
+    (signed, low, high), (absolute, _, reach) = valleys(np.stack([r, np.abs(r)]))[:, :3]
+    beyond = (r <= low) | (r > high) if signed >= absolute else np.abs(r) > reach
+    valley, agrees = max(signed, absolute), True
     if valley > EVIDENCE:
-        beyond = ~inside
-        off = np.maximum(bad, np.abs(best.r1) > FAR * best.s)
-        agrees = bool(off[beyond].mean() > 0.8 and off[beyond].sum() > 0.25 * off.sum())
+        # Rows beyond the gap are those that the model has as bad; if they are others, these go first.
+        off = np.maximum(bad, np.abs(r) > FAR * best.s)
+        agrees = bool(beyond.any() and off[beyond].mean() > AGREED and off[beyond].sum() > COVERED * off.sum())
         if not agrees and signed > EVIDENCE:
-            # The gap sets other rows apart than the model does: those go first.
-            bad = ((best.r1 <= low) | (best.r1 > high)).astype(float)
-            if bad.sum() < 2:
-                return None
+            beyond = (r <= low) | (r > high)
+            bad = beyond.astype(float)
         elif not agrees:
             valley = 0.0
-    enough = valley > EVIDENCE or evidence > max(rival, skewed) + MARGIN + GAIN * m
-    say("valley", signed, absolute, "agrees", agrees, "enough", enough, evidence, rival, skewed)
-    if not enough:
+    if bad.sum() < 2 or not (valley > EVIDENCE or best.evidence() > max(rival, skewed) + MARGIN + GAIN * m):
         return None
-    if agrees and valley > EVIDENCE and bad[~inside].sum() > 0.5 * bad.sum():
-        bad = (~inside).astype(float)
+    if agrees and valley > EVIDENCE and bad[beyond].sum() > 0.5 * bad.sum():
+        bad = beyond.astype(float)
     elif agrees and best.form != "none" and best.w2.sum() > 0.5 * bad.sum():
         bad = best.w2
     views = x_views(Z, (best.g - best.b)[: k - 1], bad)
-    beyond_gap = gap_in_x(Z, views, bad)
-    seen = [view(Z) for view in views] + [best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g]
-    place = by_places(seen, bad)
-    say("gap in x", beyond_gap is not None, "by levels", by_levels(columns, bad), "by places", place)
-    if by_levels(columns, bad) > DECIDED or (beyond_gap is None and place and signed < EVIDENCE):
+    gap = gap_in_x(Z, views, bad)
+    place = by_places([*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g], bad)
+    if by_levels(columns, bad) > DECIDED or (place and gap is None and signed < EVIDENCE):
         return None
-    b, s = best.b, best.s
-    if place and beyond_gap is not None:
-        gap = beyond_gap
+    if place and gap is not None:
         return Found(lambda A: (~gap(A[:, :-2])).astype(float), "they lie apart in x and follow another line", False)
-    skewness = _skewness(best.r1, best.w1, s)
-    if not agrees or (signed > EVIDENCE and abs(skewness) > SKEWED and np.mean(inside == (best.w1 > 0.5)) > 0.9):
-        def cut(A: Array) -> Array:
-            r = A[:, -1] - A[:, :-1] @ b
-            return ((r > low) & (r <= high)).astype(float)
-
-        return Found(cut, "their targets lie apart from the others' line", False)
-    clear = bool(np.mean((best.w1 > 0.1) & (best.w1 < 0.9)) <= UNCLEAR)
+    parted = signed > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
+    if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
+        # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
+        return Found(_cut(best.b, low, high), "their targets lie apart from the others' line", False)
     second = best.form != "none" and best.w2.sum() > 0.5 * (1 - best.w1).sum()
+    clear = bool(np.mean((best.w1 > 0.1) & (best.w1 < 0.9)) <= UNCLEAR)
+    rule = _posterior(best, clear, second)
+    return Found(rule, "they follow another line" if second else "they follow no line", not clear)
 
-    def posterior(A: Array) -> Array:
-        full = best.settle(A, 6 if len(A) < 20 * m else 2)
+
+def _cut(b: Array, low: float, high: float) -> Rule:
+    def rule(A: Array) -> Array:
+        r = A[:, -1] - A[:, :-1] @ b
+        return ((r > low) & (r <= high)).astype(float)
+
+    return rule
+
+
+def _posterior(best: TwoLines, clear: bool, second: bool) -> Rule:
+    """Return the rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
+
+    def rule(A: Array) -> Array:
+        full = best.settle(A, 6 if len(A) < 20 * best.n else 2)
         if not clear:
             return full.w1 * full.near * full.tail
         if not second:
@@ -776,7 +770,7 @@ def judge(
         unknown = (z < FAR) & ((full.w2 < 0.5) | (np.abs(full.r1) > FAR * full.s))
         return ((full.w1 > 0.5) | unknown).astype(float)
 
-    return Found(posterior, "they follow another line" if second else "they follow no line", not clear)
+    return rule
 
 
 def _skewness(r: Array, w: Array, s: float) -> float:
@@ -823,7 +817,7 @@ def tail_weights(A: Array, rule: Rule) -> Array:
     return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones(len(A))
 
 
-def majority_line(X: Array, y: Array, rng: np.random.Generator, say: Callable[..., None] = lambda *_: None) -> Line:
+def majority_line(X: Array, y: Array, rng: np.random.Generator) -> Line:
     """Return the weights that make least squares the answer of the majority of the rows."""
     n, p = X.shape
     first, stuck = copies(X, y)
@@ -849,7 +843,7 @@ def majority_line(X: Array, y: Array, rng: np.random.Generator, say: Callable[..
     found: list[Found] = []
     left = np.ones(m, bool)
     for _ in range(ROUNDS):
-        group = find_group(A[left], rng, say)
+        group = find_group(A[left], rng)
         if group is None or (group.last and not group.reason and found):
             break
         kept = group.rule(A[left])
