@@ -81,7 +81,7 @@ class Estimate(NamedTuple):
 
 
 class BatchRecord(NamedTuple):
-    """One line of `batch_report_`: what became of a batch, as of now."""
+    """One line of `batch_report_`: what became of a batch, and of the rows in it, as of now."""
 
     index: int  # type: ignore[assignment]
     label: str
@@ -90,6 +90,8 @@ class BatchRecord(NamedTuple):
     weight: float
     distance: float
     reason: str
+    left_out: int = 0  # rows that the learner left out of the batch's estimate
+    left_out_reason: str = ""
 
 
 def describe_failure(error: Exception) -> str:

@@ -15,6 +15,7 @@ __all__ = [
     "NewerFormatError",
     "NotEnoughRowsError",
     "RobustreamError",
+    "RowsLeftOutWarning",
     "StorageError",
     "UnsupportedEstimatorError",
 ]
@@ -78,3 +79,7 @@ class CheckpointError(RobustreamError, ValueError):
 
 class FailedBatchError(RobustreamError, RuntimeError):
     """A batch could not be used, and the run was told to stop then."""
+
+
+class RowsLeftOutWarning(UserWarning):
+    """A quarter of the rows or more were left out: dirt, or a second honest population, which rows alone cannot tell."""

@@ -18,6 +18,7 @@ from robustream.estimators._inference import Certificate, make_certificate
 from robustream.estimators._settings import settings_of
 from robustream.files import Tree
 from robustream.runs.node_report import NodeReport
+from robustream.runs.notes import left_out_of, warn_of_left_out
 from robustream.runs.run import Layout, Plan, Run
 
 __all__ = ["StreamingMixin", "check_half_life", "check_seed"]
@@ -85,6 +86,7 @@ class StreamingMixin(ABC):
         run = begun.feed_table(X, y)
         run.require_quorum()
         self.run_ = run
+        warn_of_left_out(run.report)
 
     def _feed_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
         """Learn from the rows of one call; the first call begins the run and fixes its layout."""
@@ -106,10 +108,12 @@ class StreamingMixin(ABC):
         return make_certificate(self._held_run(), bad_fraction)
 
     def _batch_note(self) -> str:
-        """Return in a line how many batches there were and what became of them."""
-        verdicts = Counter(record.verdict for record in self._held_run().report)
+        """Say in a line how many batches there were and what became of them."""
+        report = self._held_run().report
+        verdicts = Counter(record.verdict for record in report)
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})"
+        left_out = left_out_of(report).sentence()
+        return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})" + (left_out and f"; {left_out}")
 
     @property
     def batch_report_(self) -> list[BatchRecord]:

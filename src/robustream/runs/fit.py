@@ -16,7 +16,7 @@ from robustream.runs.batching import rows_per_batch
 from robustream.runs.checkpoints import CheckpointWriter, resume_from
 from robustream.runs.distributed import CutOff, drive_elsewhere, open_engine
 from robustream.runs.loop import RunOptions, drive_here
-from robustream.runs.notes import History, make_notes
+from robustream.runs.notes import History, make_notes, warn_of_left_out
 from robustream.runs.progress import Callback, ProgressBar
 from robustream.runs.resolve import ReadOptions, ResolvedSource, resolve_source
 from robustream.runs.run import Plan, Run, unchanged_on_error
@@ -172,6 +172,7 @@ def fit(
                 notes["files"] = list(said)
             # Rows that were kept as the worst candidates have done their work.
             estimator.run_ = replace(run, notes=notes, history=History())
+    warn_of_left_out(estimator.batch_report_)
     return estimator
 
 

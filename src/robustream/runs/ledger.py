@@ -74,7 +74,19 @@ class Ledger(NamedTuple):
 def _record_of(estimate: Estimate, accepted: bool, reason: str) -> BatchRecord:
     verdict: Verdict = "kept" if accepted else "failed"
     weight = estimate.weight if accepted else 0.0
-    return BatchRecord(estimate.index, estimate.label, estimate.rows, verdict, weight, float("nan"), reason)
+    left_out = estimate.left_out
+    reasons = "; ".join(f"{rows} rows: {why}" for why, rows in left_out.items())
+    return BatchRecord(
+        estimate.index,
+        estimate.label,
+        estimate.rows,
+        verdict,
+        weight,
+        float("nan"),
+        reason,
+        min(sum(left_out.values()), estimate.rows),
+        reasons,
+    )
 
 
 def _without_oldest(records: Sequence[BatchRecord], surplus: int) -> list[BatchRecord]:

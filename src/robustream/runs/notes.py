@@ -6,15 +6,18 @@ same notes as one that was not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robustream.batch import LEFT_OUT, BatchRecord
+from robustream.errors import RowsLeftOutWarning
 from robustream.files import Tree
 from robustream.runs.worst_rows import BatchResult, OutlyingRow
 
-__all__ = ["History", "Look", "make_notes"]
+__all__ = ["History", "LeftOut", "Look", "left_out_of", "make_notes", "warn_of_left_out"]
 
 # What the rows that may turn out the worst may take in memory, and how many there are at most.
 _MOST_BYTES = 16_000_000
@@ -22,6 +25,48 @@ _MOST_ROWS = 5_000
 # How many of them the notes of a finished run name.
 _WORST_SHOWN = 50
 _VALUES_SHOWN = 6
+
+
+# From this share of the rows on, people should know that they were left out.
+_MANY = 0.25
+
+
+class LeftOut(NamedTuple):
+    """Rows that the answer does not follow: in batches that were rejected, and left out of batches that were kept."""
+
+    rows: int
+    rejected: int  # those of rejected batches
+    seen: int
+
+    def sentence(self) -> str:
+        """Return what was left out, in words; nothing if all rows were used."""
+        if not self.rows:
+            return ""
+        inside = self.rows - self.rejected
+        parts = [f"{self.rejected:,} in rejected batches"] if self.rejected else []
+        parts += [f"{inside:,} in batches that were kept"] if inside and self.rejected else []
+        detail = f" ({', '.join(parts)})" if parts else ""
+        return f"{self.rows:,} of {self.seen:,} rows were left out{detail}"
+
+
+def left_out_of(records: Sequence[BatchRecord]) -> LeftOut:
+    """Return how many rows the answer does not follow, of those in batches that could be read."""
+    rejected = sum(record.rows for record in records if record.verdict == "rejected")
+    inside = sum(record.left_out for record in records if record.verdict == "kept")
+    seen = sum(record.rows for record in records if record.verdict in ("kept", "rejected"))
+    return LeftOut(rejected + inside, rejected, seen)
+
+
+def warn_of_left_out(records: Sequence[BatchRecord]) -> None:
+    """Warn where a quarter of the rows or more was left out."""
+    found = left_out_of(records)
+    if found.seen and found.rows >= _MANY * found.seen:
+        warnings.warn(
+            f"{found.sentence()}: the answer is that of the majority. They may be bad, or a second honest population, which "
+            "the rows alone cannot tell; batch_report_ says why they were left out",
+            RowsLeftOutWarning,
+            stacklevel=4,
+        )
 
 
 class Look(NamedTuple):
@@ -72,9 +117,15 @@ def make_notes(model: Any, targets: tuple[str, ...], settings: dict[str, Tree]) 
         "unreadable": _cells_by_column(history.counts, ("unreadable",)),
         "unreadable_lines": int(history.counts.get("unreadable lines", 0)),
         "rows_dropped": int(history.counts.get("rows dropped", 0.0)),
+        "left_out": _rows_left_out(history.counts),
         "ended": ended,
         "settings": settings,
     }
+
+
+def _rows_left_out(counts: Mapping[str, float]) -> dict[str, Tree]:
+    """Return how many rows learners left out, by reason."""
+    return {name[len(LEFT_OUT) :]: int(rows) for name, rows in counts.items() if name.startswith(LEFT_OUT)}
 
 
 def _cells_by_column(counts: Mapping[str, float], what: Iterable[str]) -> dict[str, int]:

@@ -275,10 +275,12 @@ def _encode_records(records: Sequence[BatchRecord]) -> Tree:
         "weight": np.array([record.weight for record in records], dtype=np.float64),
         "distance": np.array([record.distance for record in records], dtype=np.float64),
         "reason": [str(record.reason) for record in records],
+        "left_out": [int(record.left_out) for record in records],
+        "left_out_reason": [str(record.left_out_reason) for record in records],
     }
 
 
-def _decode_records(tree: Tree) -> tuple[BatchRecord, ...]:
+def _decode_records(tree: dict[str, Tree]) -> tuple[BatchRecord, ...]:
     indices = take_list(tree, "index", int)
     count = len(indices)
     verdicts: list[Any] = take_list(tree, "verdict", str, count)
@@ -292,6 +294,9 @@ def _decode_records(tree: Tree) -> tuple[BatchRecord, ...]:
         take_floats(tree, "weight", count).tolist(),
         take_floats(tree, "distance", count).tolist(),
         take_list(tree, "reason", str, count),
+        # Files of 0.1 know of no rows left out.
+        take_list(tree, "left_out", int, count) if "left_out" in tree else [0] * count,
+        take_list(tree, "left_out_reason", str, count) if "left_out_reason" in tree else [""] * count,
     )
     return tuple(map(BatchRecord, *columns))
 
