@@ -550,15 +550,19 @@ def decided(bad: Array, level: NDArray[np.int64]) -> float:
 
 
 def by_levels(columns: Sequence[Column], bad: Array) -> float:
-    """Return how much the levels of one lattice column decide; levels that stand apart are not asked."""
+    """Return how much the levels of one or two lattice columns decide; levels that stand apart are not asked."""
     most = 0.0
-    for column in columns:
-        if column.levels is None:
-            continue
+    lattices = [(column, column.levels) for column in columns if column.levels is not None]
+    for j, (column, levels) in enumerate(lattices):
         z, low, high = column.valley[:3]
         inside = (column.spread > low) & (column.spread <= high) if z > EVIDENCE else np.ones(len(bad), bool)
-        if 1 < bad[inside].sum() < inside.sum() - 1:
-            most = max(most, decided(bad[inside], column.levels[inside]))
+        if not 1 < bad[inside].sum() < inside.sum() - 1:
+            continue
+        most = max(most, decided(bad[inside], levels[inside]))
+        for _, others in lattices[:j]:
+            both = levels * (others.max() + 1) + others
+            if most < DECIDED and (levels.max() + 1) * (others.max() + 1) < len(bad) / 5:
+                most = max(most, decided(bad[inside], both[inside]))
     return most
 
 
@@ -644,6 +648,8 @@ def best_two_lines(A: Array, columns: Sequence[Column], near: Mask, bs: Array, b
     for column in apart[:2]:
         starts.append((column.spread[few] > column.valley[1]) & (column.spread[few] <= column.valley[2]))
     race = [TwoLines(F, w.astype(float), 1.0 - w, c, floor).run(RACE) for w in starts if k < w.sum() < len(w)]
+    if not race:
+        return []
     race.sort(key=lambda model: -model.ll)
     finalists = race[: 1 + (len(race) > 1 and race[0].ll - race[1].ll > SAME)]
     models = [model.spread(A).run(LONG, swap=True) for model in finalists]
@@ -687,6 +693,8 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
         return None  # the noise of a count or a flag is not seen: residuals judge no row
     models = best_two_lines(A, columns, near, bs, bh, floor)
+    if not models:
+        return None
     best = models[0]
     rivals = [OneLine(A, best.b)]
     if best.form != "none" and best.evidence() > rivals[0].evidence():
@@ -737,7 +745,7 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
     if by_levels(columns, bad) > DECIDED or (place and gap is None and signed < EVIDENCE):
         return None
     if place and gap is not None:
-        return Found(lambda A: (~gap(A[:, :-2])).astype(float), "they lie apart in x and follow another line", False)
+        return Found(_beyond(best, gap), "they lie apart in x and follow another line", False)
     parted = signed > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
     if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
@@ -752,6 +760,19 @@ def _cut(b: Array, low: float, high: float) -> Rule:
     def rule(A: Array) -> Array:
         r = A[:, -1] - A[:, :-1] @ b
         return ((r > low) & (r <= high)).astype(float)
+
+    return rule
+
+
+def _beyond(best: TwoLines, gap: Callable[[Array], Mask]) -> Rule:
+    """Return the rule that takes rows away which lie beyond a gap in x, but for those that follow the line there too."""
+
+    def rule(A: Array) -> Array:
+        out = gap(A[:, :-2])
+        there = A[out]
+        z = np.abs(there[:, -1] - there[:, :-1] @ best.b) / (best.s * np.sqrt(1 + leverage(there[:, :-1], best.L)))
+        out[out] = z > FAR
+        return (~out).astype(float)
 
     return rule
 
@@ -859,7 +880,7 @@ def majority_line(X: Array, y: Array, rng: np.random.Generator) -> Line:
             break
     if not found:
         return Line((~stuck).astype(float), tuple(groups))
-    W = first.astype(float)
+    W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
     A = rows(X, y)
     if not found[0].reason:
         return Line(tail_weights(A, found[0].rule) * ~stuck, tuple(groups))
