@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 import robustream as rs
 from robustream.estimators._streaming import StreamingMixin
 from robustream.estimators._summary import Shown, Summary
-from robustream.learners import Learner
+from robustream.learners import Learner, Solved
 from robustream.persistence import model as model_file
 from robustream.report import collect
 from robustream.report.page import render_html
@@ -68,7 +68,7 @@ class LocationLearner(Learner):
         return 10
 
     def solve(self, batch, rng):
-        return LocationPoint(np.median(batch.X, axis=0), np.log(batch.X.std(axis=0)))
+        return Solved(LocationPoint(np.median(batch.X, axis=0), np.log(batch.X.std(axis=0))))
 
 
 class Location(StreamingMixin, BaseEstimator):

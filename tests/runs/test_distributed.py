@@ -174,7 +174,7 @@ def alterations():
     yield "another kind", pack(tree, "model")
     yield "another index", changed(index=1)
     yield "no batches", pack({"batches": []}, "estimates")
-    yield "not finite", changed(point=[np.full_like(part, np.nan) for part in point])
+    yield "not finite", changed(point=[None if part is None else np.full_like(part, np.nan) for part in point])
     yield "another shape", changed(point=[point[0][:-1], *point[1:]])
     yield "too few parts", changed(point=point[:2])
     yield "negative rows", changed(rows=-1)

@@ -241,7 +241,9 @@ def _nearest(cloud: Array) -> Mask:
         return np.ones(count, bool)
     distances = np.linalg.norm(cloud - geometric_median(cloud), axis=1)
     typical = np.sort(distances)[count // 2]
-    return distances <= (_FARTHER if count > 3 else _FARTHER_OF_THREE) * max(typical, 1e-9 * np.abs(cloud).max(initial=0.0))
+    return distances <= (_FARTHER if count > 3 else _FARTHER_OF_THREE) * max(
+        typical, 1e-9 * np.abs(cloud).max(initial=0.0)
+    )
 
 
 def _comparable(space: Space, points: Points, kept: Mask, weigh: Weigh | None) -> Array:

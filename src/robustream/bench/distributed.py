@@ -34,7 +34,7 @@ from robustream.bench.measurement import (
     seconds_of,
 )
 from robustream.engines import DaskEngine, Engine, InProcessEngine, LocalEngine
-from robustream.learners import PrincipalProblem, Refined
+from robustream.learners import PrincipalProblem, Refined, Solved
 from robustream.learners.base import Learner
 from robustream.runs import Layout, Plan, Run
 from robustream.runs.distributed import drive_elsewhere
@@ -200,8 +200,8 @@ class _Drawing(Learner):
     def minimum_rows(self, n_columns: int) -> int:
         return 1
 
-    def solve(self, batch: Batch, rng: np.random.Generator) -> Point:
-        return (rng.standard_normal(self.coordinates, dtype=np.float32),)
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
+        return Solved((rng.standard_normal(self.coordinates, dtype=np.float32),))
 
 
 @dataclass(frozen=True)

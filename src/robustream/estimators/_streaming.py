@@ -113,7 +113,9 @@ class StreamingMixin(ABC):
         verdicts = Counter(record.verdict for record in report)
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         left_out = left_out_of(report).sentence()
-        return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})" + (left_out and f"; {left_out}")
+        return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})" + (
+            left_out and f"; {left_out}"
+        )
 
     @property
     def batch_report_(self) -> list[BatchRecord]:

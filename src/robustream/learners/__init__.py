@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robustream.errors import InvalidInputError
-from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe
+from robustream.learners.base import Learner, LinearProblem, PrincipalProblem, Recipe, Solved
 from robustream.learners.classical import Classical
 from robustream.learners.refined import Refined
 from robustream.learners.trimmed import Trimmed
@@ -16,6 +16,7 @@ __all__ = [
     "PrincipalProblem",
     "Recipe",
     "Refined",
+    "Solved",
     "Trimmed",
     "resolve_recipe",
 ]

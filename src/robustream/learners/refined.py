@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robustream.batch import Batch
 from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe, Solved
@@ -20,16 +21,21 @@ from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import ROWS_FOR_DISTANCES, residual_cutoff
 from robustream.learners.moments import principal_point, principal_point_of_rows, require_finite
 from robustream.learners.pooled import TOO_LONG, PooledRegression, row_weights
-from robustream.majority import Group, majority, majority_line
+from robustream.majority import Group, Majority, majority, majority_line
+from robustream.majority import moments as moments_of
 from robustream.spaces import Array, LinearModels, MomentModels
-from robustream.spaces.linear import LinearPoint, invert_moments, solve_moments
+from robustream.spaces.linear import LinearPoint, invert_moments, solve_moments, without_constants
 
 __all__ = ["Refined", "RefinedPrincipal", "RefinedRegression"]
+
+Mask: TypeAlias = NDArray[np.bool_]
 
 # Beyond this many columns a batch would need more rows than is practical for a solution of its own.
 WIDEST_SOLVED = 500
 # Beyond this many columns the scatter matrix itself is too dear, and rows are judged by their length alone.
 WIDEST_SCATTER = 2000
+# Expected squared sine of the angle to the true directions, from which on directions are not determined.
+LOST = 0.25
 # Of more outputs than this the leading directions of their residuals are looked at, since each costs a search.
 MOST_TARGETS = 3
 
@@ -58,11 +64,16 @@ class RefinedPrincipal(PrincipalLearner):
         return max(30, 4 * n_columns, 5 * self.problem.n_components)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
-        rows = np.asarray(batch.X)
+        rows = np.ascontiguousarray(batch.X)
         if rows.shape[1] > WIDEST_SCATTER:
             return self._by_length(rows)
-        fit = majority(rows, seed=int(rng.integers(2**31)))
+        fit = majority(rows)
         require_finite(fit.scatter)
+        if not fit.plain and not _determined(fit.scatter, float(fit.weights.sum()), self.problem.n_components):
+            # A round majority does not describe the rows: what they have in common lies between the groups.
+            everything = np.ones(len(rows))
+            center, scatter = moments_of(rows.astype(np.float64), everything)
+            fit = Majority(center, scatter, everything, (), None, True)
         dtype = rows.dtype
         total = float(fit.weights.sum())
         mean, covariance = fit.center.astype(dtype), fit.scatter * (total / max(total - 1, 1.0))
@@ -74,7 +85,7 @@ class RefinedPrincipal(PrincipalLearner):
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        believed = np.flatnonzero(fit.weights > 0.5 * fit.weights.max())
+        believed = np.flatnonzero(~np.any([np.zeros(len(rows), bool), *(g.members for g in fit.groups)], axis=0))
         if fit.cells is not None:
             whole = believed[~fit.cells[believed].any(axis=1)]
             believed = whole if 2 * len(whole) > len(believed) else believed
@@ -124,15 +135,16 @@ class RefinedRegression(Learner):
         assert batch.y is not None
         if batch.X.shape[1] > WIDEST_SOLVED:
             return self._pooled().solve(batch, rng)
-        rows, targets = np.asarray(batch.X), np.asarray(batch.y).reshape(batch.rows, -1)
+        # One layout in memory, so that rows give the same bits wherever they come from.
+        rows, targets = np.ascontiguousarray(batch.X), np.ascontiguousarray(batch.y).reshape(batch.rows, -1)
         columns, dtype = rows.shape[1], rows.dtype
-        weights, groups = _row_weights(rows.astype(np.float64), targets.astype(np.float64), rng)
+        weights, believed, groups = _row_weights(rows.astype(np.float64), targets.astype(np.float64))
         center, moments = _joint_moments(rows, targets, weights, self.problem.fit_intercept)
         require_finite(moments)
         if batch.rows > 1 and not np.any(np.diag(moments)[:columns] > 0):
             # Its mean would count as much as anyone's, with nothing to judge it by.
             raise ValueError("no column varies, so that nothing can be learned about the coefficients")
-        coef = solve_moments(moments, columns, self.problem.alpha)
+        coef = solve_moments(without_constants(moments, center[:columns]), columns, self.problem.alpha)
         centered = rows - center[:columns]
         residuals = (targets - center[columns:]) - centered @ coef.T
         freedom = max(1.0, float(weights.sum()) - columns - self.problem.fit_intercept)
@@ -146,7 +158,7 @@ class RefinedRegression(Learner):
             center[columns:].astype(dtype),
             np.log(np.maximum(scale, np.finfo(dtype).tiny)).astype(dtype),
             variance,
-            residual_cutoff(residuals[weights > 0.5 * weights.max()], scale),
+            residual_cutoff(residuals[believed], scale),
             moments.astype(dtype),
         )
         return Solved(point, _counted(groups, batch.rows))
@@ -155,19 +167,35 @@ class RefinedRegression(Learner):
         return PooledRegression(self.problem)
 
 
-def _row_weights(X: Array, Y: Array, rng: np.random.Generator) -> tuple[Array, tuple[Group, ...]]:
-    """Return the weights of the rows, shared by all outputs, and what was left out."""
+def _determined(scatter: Array, rows: float, n_components: int) -> bool:
+    """Tell whether some leading directions, up to n_components of them, are determined by a scatter of so many rows.
+
+    The first j eigenvectors are off by the expected squared sine sum_{a <= j < b} l_a l_b / (rows (l_a - l_b)^2)
+    (Anderson, 1963).
+    """
+    values = np.linalg.eigvalsh(scatter)[::-1]
+    values = np.maximum(values, 1e-12 * values[0])
+    for j in range(1, min(n_components, len(values) - 1) + 1):
+        a, b = values[:j, None], values[None, j:]
+        if np.sum(a * b / np.maximum((a - b) ** 2, 1e-300)) < LOST * rows:
+            return True
+    return len(values) <= n_components
+
+
+def _row_weights(X: Array, Y: Array) -> tuple[Array, Mask, tuple[Group, ...]]:
+    """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out."""
     if Y.shape[1] > MOST_TARGETS:
         centered = X - X.mean(axis=0)
         coef = np.linalg.lstsq(centered, Y - Y.mean(axis=0), rcond=None)[0]
         residuals = Y - Y.mean(axis=0) - centered @ coef
         residuals /= np.maximum(residuals.std(axis=0), 1e-300)
         Y = residuals @ np.linalg.svd(residuals, full_matrices=False)[2][:MOST_TARGETS].T
-    lines = [majority_line(X, y, rng) for y in Y.T]
+    lines = [majority_line(X, np.ascontiguousarray(y)) for y in Y.T]
     weights = np.min([line.weights for line in lines], axis=0)
+    believed = np.all([line.believed for line in lines], axis=0)
     if weights.sum() < X.shape[1] + 1:  # each output may be believed of other rows, and none of all
-        return np.ones(len(X)), ()
-    return weights, tuple(group for line in lines for group in line.groups)
+        return np.ones(len(X)), np.ones(len(X), bool), ()
+    return weights, believed, tuple(group for line in lines for group in line.groups)
 
 
 def _joint_moments(X: Array, Y: Array, weights: Array, fit_intercept: bool) -> tuple[Array, Array]:

@@ -52,6 +52,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
+from robustream.majority.columns import LATTICE, copies, row_keys, spread_lattice
 from robustream.majority.evidence import valleys
 from robustream.majority.points import VALLEY as EVIDENCE
 from robustream.majority.points import Group
@@ -59,8 +60,8 @@ from robustream.majority.points import Group
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
-# Takes rows (design and target, in the units of the search) to the weights that they keep.
-Rule = Callable[[Array], Array]
+# Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.
+Rule = Callable[[Array], tuple[Array, Mask]]
 
 SAMPLE, PER_COLUMN = 1000, 20  # rows searched: 8 for each coefficient of the smaller of two lines at 60:40
 RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
@@ -73,7 +74,7 @@ NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likeli
 WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
 LOCAL = 0.5  # a line is fitted where most rows at their distance follow it: the majority's rule, applied locally
 DECIDED = 0.5  # share of the membership of bad rows that one view of x explains: x decides, then
-SINGLE = 0.3  # share of values that occur once up to which a column is a lattice with strays
+ATOM = 0.1  # share of the rows with one and the same value that makes having it a category
 AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows agree, and that one of them covers
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
@@ -89,10 +90,18 @@ LOG_2PI = math.log(2 * math.pi)
 
 
 class Line(NamedTuple):
-    """What was found: weights of the rows for least squares, and the groups that were left out."""
+    """What was found: weights of the rows for least squares, and the groups that were left out.
+
+    A row may have a small weight and belong to the majority: one in a long tail, or where good and bad rows overlap.
+    """
 
     weights: Array
     groups: tuple[Group, ...]
+
+    @property
+    def believed(self) -> Mask:
+        """Mark the rows that are in no group."""
+        return ~np.any([np.zeros(len(self.weights), bool), *(group.members for group in self.groups)], axis=0)
 
 
 # --- weighted least squares in Cholesky factors -------------------------------------------------------------------
@@ -219,8 +228,18 @@ def skewed_noise(r: Array) -> float:
 
 @njit(cache=True)
 def _posteriors(
-    r1: Array, r2: Array, prior: Array, other: Array, s: float, t: float, q: float, c: float, nu: float,
-    w1: Array, w2: Array, tail: Array,
+    r1: Array,
+    r2: Array,
+    prior: Array,
+    other: Array,
+    s: float,
+    t: float,
+    q: float,
+    c: float,
+    nu: float,
+    w1: Array,
+    w2: Array,
+    tail: Array,
 ) -> float:
     """Fill in the posteriors of the two lines and the weights of the t law; return the log likelihood."""
     ll, normal = 0.0, math.isinf(nu)
@@ -277,8 +296,15 @@ class TwoLines:
     """The model of this page for rows A = (x, 1, y), by expectation maximisation from posteriors `w1`, `w2`."""
 
     def __init__(
-        self, A: Array, w1: Array, w2: Array, c: float, floor: float,
-        form: Form = "free", nu: float = math.inf, steps: int = 0,
+        self,
+        A: Array,
+        w1: Array,
+        w2: Array,
+        c: float,
+        floor: float,
+        form: Form = "free",
+        nu: float = math.inf,
+        steps: int = 0,
     ) -> None:
         self.A, self.w1, self.w2, self.c, self.floor, self.form, self.nu = A, w1, w2, c, floor, form, nu
         self.n, self.k = len(A), A.shape[1] - 1
@@ -360,7 +386,18 @@ class TwoLines:
         self.w1, self.w2, self.tail = np.empty(self.n), np.empty(self.n), np.empty(self.n)
         before = self.ll
         self.ll = _posteriors(
-            self.r1, self.r2, self.prior, self.other, self.s, self.t, self.q, self.c, self.nu, self.w1, self.w2, self.tail
+            self.r1,
+            self.r2,
+            self.prior,
+            self.other,
+            self.s,
+            self.t,
+            self.q,
+            self.c,
+            self.nu,
+            self.w1,
+            self.w2,
+            self.tail,
         )
         return self.ll - before
 
@@ -455,7 +492,9 @@ class OneLine:
         return o2 / (np.mean(o2) + 1e-300)
 
     def _weights(self, r: Array, v: Array) -> Array:
-        return ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones(len(r))
+        return (
+            ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones(len(r))
+        )
 
     def evidence(self) -> float:
         extra = 0 if self.fan is None else 1 if isinstance(self.fan, str) else self.k
@@ -488,29 +527,43 @@ def within_chance(difference: Array, L: Array, s: float) -> bool:
 # --- does x decide? -----------------------------------------------------------------------------------------------
 
 
+class Gap(NamedTuple):
+    """The most evident valley of a view: its z score, and the bounds of the larger side."""
+
+    z: float
+    low: float
+    high: float
+
+    def beyond(self, view: Array) -> Mask:
+        """Mark the values on the smaller side."""
+        return (view <= self.low) | (view > self.high)
+
+
+def gaps(views: Array) -> list[Gap]:
+    """Return the most evident valley of each view (a row)."""
+    found = []
+    for view, (z, threshold) in zip(views, valleys(views), strict=True):
+        below = 2 * np.count_nonzero(view <= threshold) >= len(view)
+        found.append(Gap(float(z), -math.inf if below else float(threshold), float(threshold) if below else math.inf))
+    return found
+
+
 class Column(NamedTuple):
     """A column of x with the values of a lattice spread over its gaps, its levels, and its strongest valley."""
 
     spread: Array
     levels: NDArray[np.int64] | None
-    valley: Array
+    gap: Gap
 
 
-def spread_lattice(v: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64] | None]:
-    """Return values with repeated ones spread over the gaps to their neighbours, and levels if they are a lattice.
-
-    A gap more than three times as wide as the neighbour's own is a gap of its own right: a code such as 9999 stays apart.
-    """
+def levels_of(v: Array) -> NDArray[np.int64] | None:
+    """Return the level of each value of a lattice; of a column with one value for many rows, whether it is that value."""
     values, level, count = np.unique(v, return_inverse=True, return_counts=True)
     if len(values) < 2:
-        return v, None
-    if np.sum(count == 1) > SINGLE * len(v):
-        return v, (level == np.argmax(count)).astype(np.int64) if count.max() > 0.1 * len(v) else None
-    gaps = np.diff(values)
-    near = np.minimum(np.r_[gaps[0], gaps], np.r_[gaps, gaps[-1]])
-    if len(values) > 2:
-        near = np.minimum(near, 3 * np.minimum(np.r_[near[1], near[:-1]], np.r_[near[1:], near[-2]]))
-    return v + near[level] * rng.triangular(-1, 0, 1, len(v)), level
+        return None
+    if count[count > 1].sum() >= LATTICE * len(v):
+        return level.astype(np.int64)
+    return (level == np.argmax(count)).astype(np.int64) if count.max() > ATOM * len(v) else None
 
 
 def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], Array]]:
@@ -532,14 +585,18 @@ def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], A
 def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) -> Callable[[Array], Mask] | None:
     """Return what marks rows beyond a gap in x, where bad rows and hardly any others lie; None if there is no such gap."""
     V = np.stack([view(Z) for view in views])
-    for view, v, (z, low, high) in zip(views, V, valleys(V)[:, :3], strict=True):
-        if z > EVIDENCE:
-            out = (v <= low) | (v > high)
+    for view, v, gap in zip(views, V, gaps(V), strict=True):
+        if gap.z > EVIDENCE:
+            out = gap.beyond(v)
             turned = bool(np.mean(out == (bad > 0.5)) < 0.5)
             out ^= turned
             if bad[out].mean() > AGREED and bad[out].sum() > 0.5 * bad.sum():
-                return lambda Z, view=view, low=low, high=high: ((view(Z) <= low) | (view(Z) > high)) ^ turned
+                return _marks(view, gap, turned)
     return None
+
+
+def _marks(view: Callable[[Array], Array], gap: Gap, turned: bool) -> Callable[[Array], Mask]:
+    return lambda Z: np.asarray(gap.beyond(view(Z)) ^ turned)
 
 
 def decided(bad: Array, level: NDArray[np.int64]) -> float:
@@ -554,8 +611,7 @@ def by_levels(columns: Sequence[Column], bad: Array) -> float:
     most = 0.0
     lattices = [(column, column.levels) for column in columns if column.levels is not None]
     for j, (column, levels) in enumerate(lattices):
-        z, low, high = column.valley[:3]
-        inside = (column.spread > low) & (column.spread <= high) if z > EVIDENCE else np.ones(len(bad), bool)
+        inside = ~column.gap.beyond(column.spread) if column.gap.z > EVIDENCE else np.ones(len(bad), bool)
         if not 1 < bad[inside].sum() < inside.sum() - 1:
             continue
         most = max(most, decided(bad[inside], levels[inside]))
@@ -596,7 +652,7 @@ class Found(NamedTuple):
 
 def attached_atom(y: Array) -> bool:
     """Tell whether many targets equal the smallest or largest and the others reach up to it: counts of 0, limits."""
-    if valleys(y[None])[0, 0] > EVIDENCE:
+    if gaps(y[None])[0].z > EVIDENCE:
         return False
     for edge, sign in ((y.min(), 1.0), (y.max(), -1.0)):
         at = y == edge
@@ -620,14 +676,16 @@ def dense_part(v: Array) -> Mask:
     """Mark the values that remain when the strongest valleys have cut the smaller sides off."""
     part = np.ones(len(v), bool)
     for _ in range(3):
-        z, low, high = valleys(v[None, part])[0, :3]
-        if z < EVIDENCE:
+        gap = gaps(v[None, part])[0]
+        if gap.z < EVIDENCE:
             break
-        part &= (v > low) & (v <= high)
+        part &= ~gap.beyond(v)
     return part
 
 
-def best_two_lines(A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float) -> list[TwoLines]:
+def best_two_lines(
+    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float
+) -> list[TwoLines]:
     """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to."""
     m, k = len(A), A.shape[1] - 1
     r = A[:, k] - A[:, :k] @ bs
@@ -644,9 +702,9 @@ def best_two_lines(A: Array, columns: Sequence[Column], near: Mask, bs: Array, b
     for b in (fit_weighted(clipped)[0], bh):
         residual, scale = concentrate(F, b)
         starts.append(residual < 2.5 * max(scale, floor))
-    apart = sorted((column for column in columns if column.valley[0] > EVIDENCE), key=lambda column: -column.valley[0])
+    apart = sorted((column for column in columns if column.gap.z > EVIDENCE), key=lambda column: -column.gap.z)
     for column in apart[:2]:
-        starts.append((column.spread[few] > column.valley[1]) & (column.spread[few] <= column.valley[2]))
+        starts.append(~column.gap.beyond(column.spread[few]))
     race = [TwoLines(F, w.astype(float), 1.0 - w, c, floor).run(RACE) for w in starts if k < w.sum() < len(w)]
     if not race:
         return []
@@ -676,17 +734,16 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     if m < LEAST_PER_COLUMN * k or attached_atom(A[:, k]):
         return None
     D, y = A[:, :k], A[:, k]
-    lattice = [spread_lattice(A[:, j], rng) for j in range(p)]
-    Z = np.column_stack([v for v, _ in lattice])
-    columns = [Column(v, level, valley) for (v, level), valley in zip(lattice, valleys(Z.T), strict=True)]
+    Z, _ = spread_lattice(A[:, :p], rng)
+    columns = [Column(Z[:, j], levels_of(A[:, j]), gap) for j, gap in enumerate(gaps(Z.T))]
     bs, Ls = fit_weighted(A)
     fit = D @ bs
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
     near = smaller_half(np.einsum("ij,ij->i", A[:, :p], A[:, :p]))
     bh, Lh = fit_weighted(A[near])
-    if m >= max(SAMPLE // 2, 10 * k) and not any(column.valley[0] > EVIDENCE for column in columns):
+    if m >= max(SAMPLE // 2, 10 * k) and not any(column.gap.z > EVIDENCE for column in columns):
         if within_chance(bh - bs, Lh, s0) and looks_normal(y - fit, fit, leverage(D, Ls)):
-            if valleys((y - fit)[None])[0, 0] < EVIDENCE:
+            if gaps((y - fit)[None])[0].z < EVIDENCE:
                 return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
@@ -709,8 +766,12 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
     heavy = rivals[0]
     normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
-    if one is heavy and heavy.evidence() > max(skewed, normal + MARGIN + GAIN * m) and within_chance(heavy.b - bs, Ls, s0):
-        return Found(heavy.weights, "", True)
+    if (
+        one is heavy
+        and heavy.evidence() > max(skewed, normal + MARGIN + GAIN * m)
+        and within_chance(heavy.b - bs, Ls, s0)
+    ):
+        return Found(lambda A: (heavy.weights(A), np.zeros(len(A), bool)), "", True)
     return None
 
 
@@ -721,15 +782,15 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
     """
     m, k = len(A), A.shape[1] - 1
     bad, r = 1 - best.w1, best.r1
-    (signed, low, high), (absolute, _, reach) = valleys(np.stack([r, np.abs(r)]))[:, :3]
-    beyond = (r <= low) | (r > high) if signed >= absolute else np.abs(r) > reach
-    valley, agrees = max(signed, absolute), True
+    signed, absolute = gaps(np.stack([r, np.abs(r)]))
+    beyond = signed.beyond(r) if signed.z >= absolute.z else absolute.beyond(np.abs(r))
+    valley, agrees = max(signed.z, absolute.z), True
     if valley > EVIDENCE:
         # Rows beyond the gap are those that the model has as bad; if they are others, these go first.
         off = np.maximum(bad, np.abs(r) > FAR * best.s)
         agrees = bool(beyond.any() and off[beyond].mean() > AGREED and off[beyond].sum() > COVERED * off.sum())
-        if not agrees and signed > EVIDENCE:
-            beyond = (r <= low) | (r > high)
+        if not agrees and signed.z > EVIDENCE:
+            beyond = signed.beyond(r)
             bad = beyond.astype(float)
         elif not agrees:
             valley = 0.0
@@ -742,54 +803,46 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
     views = x_views(Z, (best.g - best.b)[: k - 1], bad)
     gap = gap_in_x(Z, views, bad)
     place = by_places([*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g], bad)
-    if by_levels(columns, bad) > DECIDED or (place and gap is None and signed < EVIDENCE):
+    if by_levels(columns, bad) > DECIDED or (place and gap is None and signed.z < EVIDENCE):
         return None
     if place and gap is not None:
-        return Found(_beyond(best, gap), "they lie apart in x and follow another line", False)
-    parted = signed > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
+        return Found(_sharp(lambda A: gap(A[:, :-2])), "they lie apart in x and follow another line", False)
+    parted = signed.z > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
     if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
-        return Found(_cut(best.b, low, high), "their targets lie apart from the others' line", False)
+        return Found(_cut(best.b, signed), "their targets lie apart from the others' line", False)
     second = best.form != "none" and best.w2.sum() > 0.5 * (1 - best.w1).sum()
     clear = bool(np.mean((best.w1 > 0.1) & (best.w1 < 0.9)) <= UNCLEAR)
     rule = _posterior(best, clear, second)
     return Found(rule, "they follow another line" if second else "they follow no line", not clear)
 
 
-def _cut(b: Array, low: float, high: float) -> Rule:
-    def rule(A: Array) -> Array:
-        r = A[:, -1] - A[:, :-1] @ b
-        return ((r > low) & (r <= high)).astype(float)
+def _sharp(out: Callable[[Array], Mask]) -> Rule:
+    """Return the rule that takes marked rows away."""
+
+    def rule(A: Array) -> tuple[Array, Mask]:
+        gone = out(A)
+        return (~gone).astype(float), gone
 
     return rule
 
 
-def _beyond(best: TwoLines, gap: Callable[[Array], Mask]) -> Rule:
-    """Return the rule that takes rows away which lie beyond a gap in x, but for those that follow the line there too."""
-
-    def rule(A: Array) -> Array:
-        out = gap(A[:, :-2])
-        there = A[out]
-        z = np.abs(there[:, -1] - there[:, :-1] @ best.b) / (best.s * np.sqrt(1 + leverage(there[:, :-1], best.L)))
-        out[out] = z > FAR
-        return (~out).astype(float)
-
-    return rule
+def _cut(b: Array, gap: Gap) -> Rule:
+    return _sharp(lambda A: gap.beyond(A[:, -1] - A[:, :-1] @ b))
 
 
 def _posterior(best: TwoLines, clear: bool, second: bool) -> Rule:
     """Return the rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
 
-    def rule(A: Array) -> Array:
+    def rule(A: Array) -> tuple[Array, Mask]:
         full = best.settle(A, 6 if len(A) < 20 * best.n else 2)
-        if not clear:
-            return full.w1 * full.near * full.tail
-        if not second:
-            return full.w1
+        if not clear or not second:
+            return (full.w1 if clear else full.w1 * full.near * full.tail), full.w1 < 0.5
         # What only the background claims comes back where the fit without it cannot tell.
         z = np.abs(full.r1) / (full.s * np.sqrt(1 + leverage(A[:, :-1], full.L)))
         unknown = (z < FAR) & ((full.w2 < 0.5) | (np.abs(full.r1) > FAR * full.s))
-        return ((full.w1 > 0.5) | unknown).astype(float)
+        gone = (full.w1 <= 0.5) & ~unknown
+        return (~gone).astype(float), gone
 
     return rule
 
@@ -806,24 +859,6 @@ def _skewness(r: Array, w: Array, s: float) -> float:
 # --- a table ------------------------------------------------------------------------------------------------------
 
 
-def copies(X: Array, y: Array) -> tuple[Mask, Mask]:
-    """Mark the rows that stand for their exact copies, and those copied all over (a sensor that hangs)."""
-    n = len(y)
-    first, stuck = np.ones(n, bool), np.zeros(n, bool)
-    ordered = np.sort(y[:: max(1, n // 20000)])
-    if not np.any(ordered[1:] == ordered[:-1]):
-        return first, stuck
-    key = X @ np.random.default_rng(0).standard_normal(X.shape[1])
-    order = np.lexsort((key, y))
-    same = (y[order[1:]] == y[order[:-1]]) & (key[order[1:]] == key[order[:-1]])
-    times = np.diff(np.append(np.flatnonzero(np.append(True, ~same)), n))
-    if np.mean(times > 1) <= 0.5:
-        first[order[1:][same]] = False
-        stuck[order[np.repeat(times, times) > math.sqrt(n)]] = True
-        first &= ~stuck
-    return first, stuck
-
-
 def _group(members: Mask, reason: str) -> Group:
     return Group(int(members.sum()), float(members.mean()), math.nan, reason, members)
 
@@ -833,19 +868,29 @@ def tail_weights(A: Array, rule: Rule) -> Array:
     k = A.shape[1] - 1
     b, L = fit_weighted(A)
     r = A[:, k] - A[:, :k] @ b
-    w = rule(A)
+    w = rule(A)[0]
     s = math.sqrt(float(r @ r) / max(len(A) - k, 1)) + 1e-12
     return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones(len(A))
 
 
-def majority_line(X: Array, y: Array, rng: np.random.Generator) -> Line:
-    """Return the weights that make least squares the answer of the majority of the rows."""
+def majority_line(X: Array, y: Array, seed: int = 0) -> Line:
+    """Return the weights that make least squares the answer of the majority of the rows.
+
+    The rows that are searched are chosen by a hash of their content: neither order nor chance decides.
+    """
     n, p = X.shape
-    first, stuck = copies(X, y)
+    joint = np.column_stack([X, y])
+    keys = row_keys(joint)
+    size = max(SAMPLE, PER_COLUMN * (p + 1))
+    some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
+    some = some[np.argsort(keys[some])]
+    first, artefacts = copies(joint[some], keys[some])
+    some = some[first]
+    stuck = np.isin(keys, artefacts) if len(artefacts) else np.zeros(n, bool)
     groups = [_group(stuck, "they are copies of one row")] if stuck.any() else []
-    candidates = np.flatnonzero(first)
-    m = min(len(candidates), max(SAMPLE, PER_COLUMN * (p + 1)))
-    some = rng.choice(candidates, m, replace=False) if m < len(candidates) else rng.permutation(candidates)
+    m, rng = len(some), np.random.default_rng(seed)
+    if m < LEAST_PER_COLUMN * (p + 1):
+        return Line((~stuck).astype(float) if m else np.ones(n), tuple(groups) if m else ())
     S, t = X[some], y[some]
     center, middle = np.median(S, axis=0), np.median(t)
     unit, spread = NORMAL_MAD * np.median(np.abs(S - center), axis=0), S.std(axis=0)
@@ -867,17 +912,13 @@ def majority_line(X: Array, y: Array, rng: np.random.Generator) -> Line:
         group = find_group(A[left], rng)
         if group is None or (group.last and not group.reason and found):
             break
-        kept = group.rule(A[left])
-        if group.reason and kept.sum() < LEAST * m:
+        weights, gone = group.rule(A[left])
+        if group.reason and (weights.sum() < LEAST * m or not gone.any()):
             break
         found.append(group)
         if group.last:
             break
-        before = left.sum()
-        left[np.flatnonzero(left)[kept < 0.5]] = False
-        if left.sum() == before:
-            found.pop()
-            break
+        left[np.flatnonzero(left)[gone]] = False
     if not found:
         return Line((~stuck).astype(float), tuple(groups))
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
@@ -886,10 +927,9 @@ def majority_line(X: Array, y: Array, rng: np.random.Generator) -> Line:
         return Line(tail_weights(A, found[0].rule) * ~stuck, tuple(groups))
     for group in found:
         inside = np.flatnonzero(W > 0)
-        weights = group.rule(A[inside])
-        if group.reason:
-            members = np.zeros(n, bool)
-            members[inside[weights < 0.5]] = True
-            groups.append(_group(members, group.reason))
-        W[inside] = W[inside] * weights
+        weights, gone = group.rule(A[inside])
+        members = np.zeros(n, bool)
+        members[inside[gone]] = True
+        groups.append(_group(members, group.reason))
+        W[inside] *= weights
     return Line(W, tuple(groups))

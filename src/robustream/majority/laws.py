@@ -1,0 +1,131 @@
+"""Elliptical laws of the majority and of the groups beside it: mixture, tails, and whether the majority is one."""
+
+import numpy as np
+from robustream.majority.evidence import Array
+from numpy.typing import NDArray
+from scipy.special import gammaln, polygamma
+
+Mask = NDArray[np.bool_]
+
+STEPS = 30  # most of expectation maximisation; three or four are usual
+SIGMAS = 3.5  # of the tests of kurtosis and of directions; the statistics are skewed, so more than three
+HEAVY = 6.0  # degrees of freedom; at six, plain moments have about half of the efficiency of maximum likelihood
+FREEDOMS = np.geomspace(0.2, HEAVY, 200)
+LOG_SPREADS = polygamma(1, FREEDOMS / 2)  # variance that a t law's scale adds to the log of squared lengths
+
+
+def squared_lengths(z: Array) -> Array:
+    """Return the squared length of each row."""
+    return np.einsum("ij,ij->i", z, z)
+
+
+def scatter(points: Array, weights: Array) -> tuple[Array, Array]:
+    """Return weighted mean and covariance; the divisor is the sum of the weights."""
+    total = weights.sum()
+    center = weights @ points / total
+    deviations = points - center
+    return center, (deviations * weights[:, None]).T @ deviations / total
+
+
+class Law:
+    """Centre, scatter and whitening of weighted points; the scatter may be shrunk to a prior one worth k points."""
+
+    def __init__(self, points: Array, weights: Array, prior: Array | None = None) -> None:
+        k = points.shape[1]
+        self.size = float(weights.sum())
+        self.center, self.scatter = scatter(points, weights)
+        if prior is not None:
+            self.scatter = (self.size * self.scatter + k * prior) / (self.size + k)
+        ridge = 1e-9 * np.trace(self.scatter) / k + 1e-300
+        lower = np.linalg.cholesky(self.scatter + ridge * np.eye(k))
+        self.whitening = np.linalg.inv(lower).T
+        self.log_determinant = 2 * float(np.log(np.diag(lower)).sum())
+
+    def white(self, points: Array) -> Array:
+        """Return points with centre 0 and scatter 1."""
+        return points @ self.whitening.astype(points.dtype) - (self.center @ self.whitening).astype(points.dtype)
+
+    def log_density(self, squares: Array, freedom: float) -> Array:
+        """Return the log density of the t law (normal where freedom is infinite) at squared white lengths."""
+        k = len(self.center)
+        if np.isinf(freedom):
+            return -0.5 * (squares + self.log_determinant + k * np.log(2 * np.pi))
+        constant = gammaln((freedom + k) / 2) - gammaln(freedom / 2) - k / 2 * np.log(freedom * np.pi)
+        return constant - 0.5 * self.log_determinant - (freedom + k) / 2 * np.log1p(squares / freedom)
+
+
+def drawn(probability: Array) -> Mask:
+    """Return points drawn with their probabilities, evenly (multiples of the golden ratio instead of chance)."""
+    return probability > np.arange(len(probability)) * 0.6180339887498949 % 1
+
+
+def degrees_of_freedom(squares: Array, k: int) -> float:
+    """Return a t law's degrees of freedom by the variance of log lengths; infinite if Mardia's kurtosis is normal."""
+    excess = np.mean(squares**2) / max(float(np.mean(squares)), 1e-300) ** 2 * k * k - k * (k + 2)
+    spread = np.var(np.log(np.maximum(squares, 1e-300))) - polygamma(1, k / 2)
+    if excess < SIGMAS * np.sqrt(8 * k * (k + 2) / len(squares)) or spread <= LOG_SPREADS[-1]:
+        return np.inf
+    return float(np.interp(-spread, -LOG_SPREADS, FREEDOMS))
+
+
+def posteriors(laws: list[Law], squares: list[Array], freedom: float) -> Array:
+    """Return the posterior probability of each law (row) for each point."""
+    log = np.stack([np.log(law.size) + law.log_density(s, freedom) for law, s in zip(laws, squares, strict=True)])
+    odds = np.exp(log - log.max(axis=0))
+    return np.asarray(odds / odds.sum(axis=0))
+
+
+class Mixture:
+    """The majority (first) and the groups as t laws with common tails, by EM from the shares of each point."""
+
+    def __init__(self, points: Array, shares: Array) -> None:
+        k = points.shape[1]
+        tail: Array = np.ones(len(points))
+        for _ in range(STEPS):
+            before = shares[0] * tail
+            self.laws = [Law(points, before + 1e-12)]
+            self.laws[0].size = shares[0].sum()
+            if len(shares) > 1:  # a group of few points is as wide as all groups together
+                prior = scatter(points, 1 - shares[0] + 1e-12)[1]
+                self.laws += [Law(points, share + 1e-12, prior) for share in shares[1:]]
+            squares = [squared_lengths(law.white(points)) for law in self.laws]
+            self.freedom = degrees_of_freedom(squares[0][drawn(shares[0])], k)
+            shares = posteriors(self.laws, squares, self.freedom)
+            tail = self.tail_weights(squares[0])
+            if np.abs(shares[0] * tail - before).sum() < 2e-3 * before.sum():
+                break
+        self.posterior = shares[0]
+
+    def tail_weights(self, squares: Array) -> Array:
+        """Return the weights of maximum likelihood for the majority's scatter: all one for a normal law."""
+        k = len(self.laws[0].center)
+        return np.ones(len(squares)) if np.isinf(self.freedom) else (self.freedom + k) / (self.freedom + squares)
+
+    def weigh(self, points: Array) -> tuple[Array, Array]:
+        """Return the posteriors of all laws, and the tail weights, of any points."""
+        squares = [squared_lengths(law.white(points)) for law in self.laws]
+        return posteriors(self.laws, squares, self.freedom), self.tail_weights(squares[0])
+
+
+def elliptical(white: Array) -> bool:
+    """Return whether the far quarter of white points points everywhere alike.
+
+    The cosines c of pairs of directions that are uniform on the sphere in k dimensions are uncorrelated; c, c^2 and c^4
+    have means 0, 1/k and 3/(k(k+2)). Three U-statistics: a lean (skewed laws), a turn (another shape far out), axes
+    (heavy tails of independent columns).
+    """
+    k = white.shape[1]
+    squares = squared_lengths(white)
+    far = white[np.argsort(squares)[-max(len(white) // 4, 8) :]]
+    directions = far / np.sqrt(np.maximum(squared_lengths(far), 1e-300))[:, None]
+    if k == 1:
+        return bool(abs(directions.sum()) < SIGMAS * np.sqrt(len(far)))
+    pairs = len(far) * (len(far) - 1)
+    cosines = directions @ directions.T
+    np.fill_diagonal(cosines, 0)
+    squares = cosines**2
+    second, fourth, eighth = 1 / k, 3 / (k * (k + 2)), 105 / (k * (k + 2) * (k + 4) * (k + 6))
+    lean = cosines.sum() / pairs / np.sqrt(second)
+    turn = (squares.sum() / pairs - second) / np.sqrt(fourth - second**2)
+    axes = (np.vdot(squares, squares) / pairs - fourth) / np.sqrt(eighth - fourth**2)
+    return bool(max(lean, turn, axes) * np.sqrt(pairs / 2) < SIGMAS)

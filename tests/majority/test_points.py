@@ -1,0 +1,160 @@
+"""Tests of `points.majority`: the twin, invariances, limits of size, exactness where nothing is left out."""
+
+import numpy as np
+import pytest
+from robustream.majority.evidence import DEPTH, WIDTHS, _valleys, shortest_half, second_scale, valley
+from robustream.majority.points import majority
+
+RNG = np.random.default_rng
+
+
+def plain(x, w=None):
+    w = np.ones(len(x)) if w is None else w
+    c = w @ x / w.sum()
+    return c, ((x - c) * w[:, None]).T @ (x - c) / w.sum()
+
+
+def dirty(n=500, p=6, share=0.3, seed=0):
+    rng = RNG(seed)
+    x = rng.normal(size=(n, p)) * np.linspace(3, 1, p)
+    x[: int(share * n)] += 12 * np.eye(p)[-1]
+    return x
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("seed", range(5))
+def test_fast_valley_is_the_plain_one(width, seed):
+    rng = RNG(seed)
+    view = np.sort(np.r_[rng.normal(size=150), rng.normal(7, 1, 60)].astype(np.float32)).astype(float)
+    center, scale = shortest_half(view[None])
+    fast = _valleys(view[None], center, scale, (width,), DEPTH)[0]
+    np.testing.assert_allclose(fast, valley(view, width), rtol=1e-6)
+
+
+def test_second_scale_is_seen_and_one_law_is_not():
+    rng = RNG(0)
+    z = rng.normal(size=(1000, 2))
+    z[:300] *= 8
+    assert second_scale(z)[0] > 10
+    for law in (
+        rng.standard_t(3, (1000, 1)),
+        rng.laplace(size=(1000, 1)),
+        rng.exponential(size=(1000, 1)),
+        np.exp(rng.normal(size=(1000, 1))),
+    ):
+        assert second_scale(law)[0] < 0
+
+
+@pytest.mark.parametrize("n,p", [(3, 2), (8, 2), (8, 500), (12, 5), (60, 200), (300, 1), (300, 5), (2000, 30)])
+def test_clean_points_get_exactly_the_plain_answer(n, p):
+    x = RNG(n + p).normal(size=(n, p)) * np.geomspace(3, 1, p) + 5
+    found = majority(x)
+    assert found.plain and not found.groups and found.cells is None
+    np.testing.assert_allclose(found.scatter, plain(x)[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.center, plain(x)[0])
+
+
+def test_order_of_rows_does_not_matter():
+    for x in (
+        dirty(),
+        dirty(6000),
+        RNG(1).standard_t(3, (800, 5)),
+        np.r_[RNG(2).poisson(3, (400, 5)) * 1.0, np.full((40, 5), 99.0)],
+    ):
+        a = majority(x)
+        for order in (RNG(3).permutation(len(x)), np.argsort(x[:, 0]), np.argsort(x[:, -1])):
+            b = majority(x[order])
+            np.testing.assert_allclose(b.scatter, a.scatter, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(b.weights, a.weights[order], atol=1e-4)
+
+
+@pytest.mark.parametrize("factor,shift", [(1e-6, 0), (1e6, 0), (1, 1e6), (1e3, -1e7)])
+def test_units_do_not_matter(factor, shift):
+    x = dirty()
+    a, b = majority(x), majority(x * factor + shift)
+    np.testing.assert_allclose(b.scatter / factor**2, a.scatter, rtol=1e-3, atol=1e-3)
+    c = majority(x * np.geomspace(1e-6, 1e6, x.shape[1]))
+    assert np.mean((c.weights > 0.5) == (a.weights > 0.5)) > 0.99
+
+
+def test_group_is_left_out_and_on_record():
+    x = dirty()
+    found = majority(x)
+    good = plain(x[150:])
+    np.testing.assert_allclose(found.center, good[0], atol=0.02)
+    (group,) = found.groups
+    assert 145 <= group.rows <= 155 and group.distance > 5 and group.members[:150].mean() > 0.97 and group.reason
+    assert not found.plain
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int32])
+def test_other_types(dtype):
+    x = np.round(dirty() * 100).astype(dtype)
+    assert majority(x).groups[0].rows == pytest.approx(150, abs=5)
+
+
+def test_weights_multiply_and_zero_weights_do_not_count():
+    x = RNG(0).normal(size=(400, 4))
+    w = RNG(1).uniform(0.5, 2, 400)
+    np.testing.assert_allclose(majority(x, w).scatter, plain(x, w)[1])
+    y = dirty()
+    keep = (np.arange(500) >= 150) * 1.0
+    found = majority(y, keep)
+    assert found.plain
+    np.testing.assert_allclose(found.center, plain(y[150:])[0])
+
+
+def test_copies_constant_columns_and_discrete_columns():
+    rng = RNG(0)
+    x = rng.normal(size=(400, 5))
+    assert majority(np.c_[x, np.full(400, 3.0)]).plain
+    assert majority(x[rng.integers(0, 400, 1500)]).plain  # a bootstrap
+    assert majority(rng.integers(1, 6, (400, 5))).plain
+    assert majority((rng.random((400, 8)) < 0.3) * 1.0).plain
+    assert majority(np.ones((50, 3))).plain
+    stuck = x.copy()
+    stuck[:120] = stuck[0] * 0.5
+    found = majority(stuck)
+    assert found.groups[0].reason == "copies of one row" and found.weights[:120].max() == 0
+    filled = x.copy()
+    filled[:120, 2] = 0.7
+    assert majority(filled).groups[0].reason == "one value filled into a column"
+    coded = rng.poisson(3, (400, 5)).astype(float)
+    coded[:40, 2] = 999
+    assert majority(coded).groups[0].rows == 40
+
+
+def test_classes_without_a_majority_are_kept():
+    rng = RNG(0)
+    x = (6 * np.eye(5)[:3])[rng.integers(0, 3, 600)] + rng.normal(size=(600, 5))
+    assert majority(x).plain
+
+
+@pytest.mark.parametrize("n,p", [(20, 3), (60, 50), (200, 500), (1000, 20)])
+def test_colluding_points(n, p):
+    for seed in range(5):
+        x = RNG(seed).normal(size=(n, p))
+        bad = int(0.45 * n)
+        x[:bad] += 60 / np.sqrt(p)
+        found = majority(x)
+        assert found.weights[:bad].max() < 0.5 < found.weights[bad:].mean()
+
+
+def test_one_wild_row_has_no_say():
+    x = RNG(0).normal(size=(300, 4))
+    for size in (1e2, 1e6, 1e12, 1e100):
+        y = x.copy()
+        y[7] = size
+        found = majority(y)
+        assert found.weights[7] == 0
+        np.testing.assert_allclose(found.scatter, plain(np.delete(y, 7, axis=0))[1], rtol=1e-6)
+
+
+def test_bad_cells_all_over():
+    rng = RNG(0)
+    x = rng.normal(size=(1000, 4)) @ rng.normal(size=(4, 20)) + 0.3 * rng.normal(size=(1000, 20))
+    y = np.where(rng.random(x.shape) < 0.05, 1000.0, x)
+    found = majority(y)
+    assert found.cells is not None
+    a, b = np.linalg.eigh(found.scatter)[1][:, -4:], np.linalg.eigh(np.cov(x.T))[1][:, -4:]
+    assert np.linalg.norm(a @ a.T - b @ b.T) < 0.1
