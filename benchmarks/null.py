@@ -12,6 +12,7 @@ import sys
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+
 from robustream.majority.columns import spread_lattice
 from robustream.majority.evidence import shortest_half
 from robustream.majority.points import SCALE, VALLEY, find_cut, find_spread, majority

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from robustream.majority.evidence import DEPTH, WIDTHS, _valleys, shortest_half, second_scale, valley
+
+from robustream.majority.evidence import DEPTH, WIDTHS, _valleys, second_scale, shortest_half, valley
 from robustream.majority.points import majority
 
 RNG = np.random.default_rng

@@ -1,10 +1,10 @@
 """The default: estimates that the majority contradicts are dropped whole, and the others averaged.
 
 The geometric median cannot be carried away, but a colluding minority biases it by a good part of the spread, however
-many estimates there are. Here each part that people ask for (coefficients, level, subspace, mean) is a cloud of points, and
-the question is the one that learners ask of rows: which of them belong to the majority (`robustream.majority`)? What stands
-apart goes; where nothing does, or no group has more than half, all stay. The mean of the rest is as good as if the bad ones
-had never been there, and for clean estimates it is simply the mean.
+many estimates there are. Here each part that people ask for (coefficients, level, subspace, mean) is a cloud of points,
+and the question is the one that learners ask of rows: which of them belong to the majority (`robustream.majority`)? What
+stands apart goes; where nothing does, or no group has more than half, all stay. The mean of the rest is as good as if
+the bad ones had never been there, and for clean estimates it is simply the mean.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Filtered(Keeping):
     One verdict counts for a whole estimate: who is wrong in one part is not believed in the others. Parts that tell
     how noisy a batch was (scales, variances) speak against it only when off by a factor of 8 or more.
 
-    Of one or two estimates the mean is taken; of three, one that lies 100 times farther off than the others is dropped, of
-    four to 29 those that lie 20 times farther off than the majority. Copies of an estimate, equal in every number, count
-    once together, unless most of all estimates are equal. Where estimates differ by their nature, in a long tail without
-    groups, none is dropped for it.
+    Of one or two estimates the mean is taken; of three, one that lies 100 times farther off than the others is dropped,
+    of four to 29 those that lie 20 times farther off than the majority. Copies of an estimate, equal in every number,
+    count once together, unless most of all estimates are equal. Where estimates differ by their nature, in a long tail
+    without groups, none is dropped for it.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
     shared = [place for place in range(len(points[0]) if points else 0) if all(p[place] is not None for p in points)]
     first = defaultdict(list)
     for place, point in enumerate(points):
-        first[tuple(float(np.ravel(point[part])[:1].sum()) for part in shared)].append(place)
+        first[tuple(_first_number(point[part]) for part in shared)].append(place)
     groups: list[Places] = []
     for alike in first.values():
         if len(alike) > 1:
@@ -187,6 +187,10 @@ def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
     for group in groups:
         once[group] *= weights[group].max() / weights[group].sum()
     return once
+
+
+def _first_number(part: Array | None) -> float:
+    return float(part.item(0)) if part is not None and part.size else 0.0
 
 
 # --- verdicts -----------------------------------------------------------------------------------------------------
@@ -215,7 +219,7 @@ def _judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh 
         inside[places] = _nearest(cloud[places])
         places = np.flatnonzero(inside)
     if len(places) >= _FEWEST:
-        posterior = majority(cloud[places], weights[places]).weights
+        posterior = majority(_compressed(cloud[places]), weights[places]).weights
         inside[places] = posterior > 0.5 * weights[places]
     center = np.average(cloud[inside], axis=0, weights=weights[inside]) if inside.any() else np.zeros(cloud.shape[1])
     scale = np.median(np.abs(cloud[inside] - center), axis=0) if inside.any() else np.ones(cloud.shape[1])
@@ -228,6 +232,22 @@ def _judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh 
         for k in np.flatnonzero(kept & ~inside)
     }
     return _Verdict(inside, relative, reasons)
+
+
+def _compressed(cloud: Array) -> Array:
+    """Return wide points in as many coordinates as there are points, at the same distances in units of each coordinate.
+
+    Every direction in which points differ is a combination of them: no matrix of coordinates by coordinates is needed.
+    """
+    count, coordinates = cloud.shape
+    if coordinates <= count:
+        return cloud
+    center = np.median(cloud, axis=0)
+    unit = np.median(np.abs(cloud - center), axis=0)
+    scaled = (cloud - center) / np.where(unit > 0, unit, np.abs(cloud - center).max(axis=0) + 1e-300)
+    values, vectors = np.linalg.eigh(scaled @ scaled.T)
+    use = values > 1e-12 * max(float(values[-1]), 1e-300)
+    return np.asarray(vectors[:, use] * np.sqrt(values[use]))
 
 
 def _words(times: float) -> str:

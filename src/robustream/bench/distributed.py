@@ -40,7 +40,7 @@ from robustream.runs import Layout, Plan, Run
 from robustream.runs.distributed import drive_elsewhere
 from robustream.sources import open_tables
 from robustream.sources.base import Partition
-from robustream.spaces import Euclidean, Part, Parts, Point, ProductSpace
+from robustream.spaces import Euclidean, Part, Parts, ProductSpace
 
 __all__ = ["distributed_steps"]
 

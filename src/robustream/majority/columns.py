@@ -15,9 +15,10 @@ would cost too much. They are then filled by conditional means for the search, a
 """
 
 import numpy as np
-from robustream.majority.evidence import Array, valleys
 from numba import njit
 from numpy.typing import NDArray
+
+from robustream.majority.evidence import Array, valleys
 
 Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint64]

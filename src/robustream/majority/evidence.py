@@ -96,11 +96,11 @@ def _valleys(ordered: Array, centers: Array, scales: Array, widths: tuple[float,
     return out
 
 
-def valleys(views: Array) -> Array:
-    """Return z score and threshold of the most evident valley of each view (a row)."""
+def valleys(views: Array, depth: float = DEPTH) -> Array:
+    """Return z score and threshold of the most evident valley of each view (a row) that is as deep as wanted."""
     ordered = np.sort(views.astype(np.float32, copy=False), axis=1)
     centers, scales = shortest_half(ordered)
-    return _valleys(ordered, centers, scales, WIDTHS, DEPTH)
+    return np.asarray(_valleys(ordered, centers, scales, WIDTHS, depth))
 
 
 def valley(view: Array, width: float) -> tuple[float, float]:

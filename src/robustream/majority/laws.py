@@ -1,9 +1,10 @@
 """Elliptical laws of the majority and of the groups beside it: mixture, tails, and whether the majority is one."""
 
 import numpy as np
-from robustream.majority.evidence import Array
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
+
+from robustream.majority.evidence import Array
 
 Mask = NDArray[np.bool_]
 

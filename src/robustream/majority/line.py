@@ -53,11 +53,10 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from robustream.majority.columns import LATTICE, copies, row_keys, spread_lattice
-from robustream.majority.evidence import valleys
+from robustream.majority.evidence import Array, valleys
 from robustream.majority.points import VALLEY as EVIDENCE
 from robustream.majority.points import Group
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
 # Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.
@@ -68,7 +67,8 @@ RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
 LEVEL = 3.0  # z score of the score tests and of Hausman's that least squares has to pass
-MARGIN, GAIN = 5.0, 0.01  # log likelihood, and that for each row, by which two lines must beat every honest rival
+MARGIN, GAIN = 5.0, 0.015  # log likelihood, and that for each row, by which two lines must beat every honest rival
+SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
 NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likelihood is unbounded without (Hathaway)
 WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
@@ -80,6 +80,7 @@ FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no pa
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
 LEAST = 0.45  # least share of the rows that may be the majority
+HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 TAILS = (1.0, 2.0, 3.0, 5.0, 10.0, 30.0)  # degrees of freedom of t noise: a coarse grid, Cauchy to nearly normal
 MODES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98])
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
@@ -308,8 +309,10 @@ class TwoLines:
     ) -> None:
         self.A, self.w1, self.w2, self.c, self.floor, self.form, self.nu = A, w1, w2, c, floor, form, nu
         self.n, self.k = len(A), A.shape[1] - 1
-        self.a, self.ll, self.steps = np.zeros(3), -math.inf, steps
-        self.near = self.other = np.ones(self.n, bool)  # where, by x alone, either line has its rows
+        self.a: Array = np.zeros(3)
+        self.ll, self.steps = -math.inf, steps
+        self.near: Mask = np.ones(self.n, bool)  # where, by x alone, either line has its rows
+        self.other: Mask = np.ones(self.n, bool)
         self.tail = np.ones(self.n)
         self.s = self.t = self.shift = 0.0
 
@@ -362,7 +365,8 @@ class TwoLines:
             second = None
             if self.form != "none" and self.n2 > self.k:
                 second = self.L2 if self.form == "free" else fit_weighted(self.A, self.w2 * self.other)[1]
-            self.scatters = ((self.L, self.n1), None if second is None else (second, self.n2))
+            # Where there is no second scatter its share of the gate is 0.
+            self.scatters = ((self.L, self.n1), (self.L if second is None else second, self.n2))
             Z = np.ones((self.n, 3))
             Z[:, 1] = self._distance(self.A, self.L, self.n1, self.u)
             Z[:, 2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
@@ -467,7 +471,7 @@ class OneLine:
         self.fan, self.k, self.b, self.slope, self.s, self.n = fan, A.shape[1] - 1, b, 0.0, 1.0, len(A)
         for _ in range(3):
             r, o2 = A[:, self.k] - A[:, : self.k] @ self.b, self._opening(A)
-            v = np.ones(len(A))
+            v: Array = np.ones(len(A))
             for _ in range(0 if fan is None else 4):  # squared residuals on squared opening (Carroll and Ruppert)
                 u, q = 1 / v**2, np.minimum(r * r, 9 * v) if self.slope else r * r
                 mo, mq = u @ o2 / u.sum(), u @ q / u.sum()
@@ -542,7 +546,7 @@ class Gap(NamedTuple):
 def gaps(views: Array) -> list[Gap]:
     """Return the most evident valley of each view (a row)."""
     found = []
-    for view, (z, threshold) in zip(views, valleys(views), strict=True):
+    for view, (z, threshold) in zip(views, valleys(views, SHALLOW), strict=True):
         below = 2 * np.count_nonzero(view <= threshold) >= len(view)
         found.append(Gap(float(z), -math.inf if below else float(threshold), float(threshold) if below else math.inf))
     return found
@@ -557,13 +561,18 @@ class Column(NamedTuple):
 
 
 def levels_of(v: Array) -> NDArray[np.int64] | None:
-    """Return the level of each value of a lattice; of a column with one value for many rows, whether it is that value."""
+    """Return the level of each value of a lattice; of a column whose smallest or largest many have, whether it is that.
+
+    One value for many rows within a continuous column is no category: it was filled in.
+    """
     values, level, count = np.unique(v, return_inverse=True, return_counts=True)
     if len(values) < 2:
         return None
     if count[count > 1].sum() >= LATTICE * len(v):
         return level.astype(np.int64)
-    return (level == np.argmax(count)).astype(np.int64) if count.max() > ATOM * len(v) else None
+    top = int(np.argmax(count))
+    category = count[top] > ATOM * len(v) and top in (0, len(values) - 1)
+    return (level == top).astype(np.int64) if category else None
 
 
 def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], Array]]:
@@ -608,17 +617,22 @@ def decided(bad: Array, level: NDArray[np.int64]) -> float:
 
 def by_levels(columns: Sequence[Column], bad: Array) -> float:
     """Return how much the levels of one or two lattice columns decide; levels that stand apart are not asked."""
-    most = 0.0
-    lattices = [(column, column.levels) for column in columns if column.levels is not None]
-    for j, (column, levels) in enumerate(lattices):
-        inside = ~column.gap.beyond(column.spread) if column.gap.z > EVIDENCE else np.ones(len(bad), bool)
-        if not 1 < bad[inside].sum() < inside.sum() - 1:
-            continue
-        most = max(most, decided(bad[inside], levels[inside]))
-        for _, others in lattices[:j]:
-            both = levels * (others.max() + 1) + others
-            if most < DECIDED and (levels.max() + 1) * (others.max() + 1) < len(bad) / 5:
-                most = max(most, decided(bad[inside], both[inside]))
+    most, everywhere = 0.0, np.ones(len(bad), bool)
+    lattices = [
+        (levels, ~gap.beyond(spread) if gap.z > EVIDENCE else everywhere)
+        for spread, levels, gap in columns
+        if levels is not None
+    ]
+
+    def ask(levels: NDArray[np.int64], inside: Mask) -> float:
+        return decided(bad[inside], levels[inside]) if 1 < bad[inside].sum() < inside.sum() - 1 else 0.0
+
+    for j, (levels, inside) in enumerate(lattices):
+        most = max(most, ask(levels, inside))
+        for others, there in lattices[:j]:
+            size = others.max() + 1
+            if most < DECIDED and (levels.max() + 1) * size < len(bad) / 5:
+                most = max(most, ask(levels * size + others, inside & there))
     return most
 
 

@@ -48,11 +48,12 @@ where two scatters differ; Coretto and Hennig (2016) for mixtures with a compone
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
 from robustream.majority.columns import cell_limits, copies, fill, filled_values, row_keys, spread_lattice
 from robustream.majority.evidence import CLEAR, Array, second_scale, shortest_half, valleys
 from robustream.majority.laws import Mask, Mixture, drawn, elliptical, scatter, squared_lengths
-from numba import njit
-from numpy.typing import ArrayLike, NDArray
 
 ROWS = 1500  # points searched: a group of 1% still has 15
 SUPPORT = 20  # points to an axis that a law needs; four to an axis that a view needs
