@@ -82,4 +82,4 @@ class FailedBatchError(RobustreamError, RuntimeError):
 
 
 class RowsLeftOutWarning(UserWarning):
-    """A quarter of the rows or more were left out: dirt, or a second honest population, which rows alone cannot tell."""
+    """A quarter of the rows or more was left out: bad, or a second honest population, which rows alone cannot tell."""

@@ -52,7 +52,7 @@ def test_honest_targets_get_least_squares(kind, seed):
 
 
 def test_a_regime_of_a_category_is_no_dirt():
-    """Two kinds of buildings with other slopes: which kind a row is stands in x, so that the line is only too simple."""
+    """Two kinds of buildings with other levels: which kind a row is stands in x, and the line is only too simple."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=ROWS), rng.integers(0, 2, ROWS), rng.integers(1, 5, ROWS)])
     y = X[:, 0] + 20 * X[:, 1] * (X[:, 2] > 2) + 0.1 * rng.normal(size=ROWS)
@@ -95,8 +95,8 @@ def test_dirty_tables_get_the_line_of_their_clean_rows(spoil, share):
         assert sum(group.rows for group in line.groups) > 0.3 * bad.sum()
         truth = np.append(COEF, 3.0)
         squares += [np.sum((fitted(X, y, line.weights) - truth) ** 2), np.sum((clean - truth) ** 2)]
-    # 16 squares each: half of the ratio's logarithm has a standard error of 0.35. Rows of a flipped line that lie in the noise
-    # of the other cost information that nothing brings back.
+    # 16 squares each: half of the ratio's logarithm has a standard error of 0.35. Rows of a flipped line that lie in the
+    # noise of the other cost information that nothing brings back.
     assert squares[0] < (2.5 if spoil is flipped else 1.5) ** 2 * squares[1]
 
 

@@ -46,11 +46,13 @@ def test_second_scale_is_seen_and_one_law_is_not():
         assert second_scale(law)[0] < 0
 
 
-@pytest.mark.parametrize("n,p", [(3, 2), (8, 2), (8, 500), (12, 5), (60, 200), (300, 1), (300, 5), (2000, 30)])
+@pytest.mark.parametrize(("n", "p"), [(3, 2), (8, 2), (8, 500), (12, 5), (60, 200), (300, 1), (300, 5), (2000, 30)])
 def test_clean_points_get_exactly_the_plain_answer(n, p):
     x = RNG(n + p).normal(size=(n, p)) * np.geomspace(3, 1, p) + 5
     found = majority(x)
-    assert found.plain and not found.groups and found.cells is None
+    assert found.plain
+    assert not found.groups
+    assert found.cells is None
     np.testing.assert_allclose(found.scatter, plain(x)[1], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.center, plain(x)[0])
 
@@ -69,7 +71,7 @@ def test_order_of_rows_does_not_matter():
             np.testing.assert_allclose(b.weights, a.weights[order], atol=1e-4)
 
 
-@pytest.mark.parametrize("factor,shift", [(1e-6, 0), (1e6, 0), (1, 1e6), (1e3, -1e7)])
+@pytest.mark.parametrize(("factor", "shift"), [(1e-6, 0), (1e6, 0), (1, 1e6), (1e3, -1e7)])
 def test_units_do_not_matter(factor, shift):
     x = dirty()
     a, b = majority(x), majority(x * factor + shift)
@@ -84,7 +86,10 @@ def test_group_is_left_out_and_on_record():
     good = plain(x[150:])
     np.testing.assert_allclose(found.center, good[0], atol=0.02)
     (group,) = found.groups
-    assert 145 <= group.rows <= 155 and group.distance > 5 and group.members[:150].mean() > 0.97 and group.reason
+    assert 145 <= group.rows <= 155
+    assert group.distance > 5
+    assert group.members[:150].mean() > 0.97
+    assert group.reason
     assert not found.plain
 
 
@@ -116,7 +121,8 @@ def test_copies_constant_columns_and_discrete_columns():
     stuck = x.copy()
     stuck[:120] = stuck[0] * 0.5
     found = majority(stuck)
-    assert found.groups[0].reason == "copies of one row" and found.weights[:120].max() == 0
+    assert found.groups[0].reason == "copies of one row"
+    assert found.weights[:120].max() == 0
     filled = x.copy()
     filled[:120, 2] = 0.7
     assert majority(filled).groups[0].reason == "one value filled into a column"
@@ -131,7 +137,7 @@ def test_classes_without_a_majority_are_kept():
     assert majority(x).plain
 
 
-@pytest.mark.parametrize("n,p", [(20, 3), (60, 50), (200, 500), (1000, 20)])
+@pytest.mark.parametrize(("n", "p"), [(20, 3), (60, 50), (200, 500), (1000, 20)])
 def test_colluding_points(n, p):
     for seed in range(5):
         x = RNG(seed).normal(size=(n, p))

@@ -2,9 +2,9 @@
 
 The geometric median cannot be carried away, but a colluding minority biases it by a good part of the spread, however
 many estimates there are. Here each part that people ask for (coefficients, level, subspace, mean) is a cloud of points,
-and the question is the one that learners ask of rows: which of them belong to the majority (`robustream.majority`)? What
-stands apart goes; where nothing does, or no group has more than half, all stay. The mean of the rest is as good as if
-the bad ones had never been there, and for clean estimates it is simply the mean.
+and the question is the one that learners ask of rows: which of them belong to the majority (`robustream.majority`)?
+What stands apart goes; where nothing does, or no group has more than half, all stay. The mean of the rest is as good as
+if the bad ones had never been there, and for clean estimates it is simply the mean.
 """
 
 from __future__ import annotations
@@ -161,7 +161,8 @@ def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
     """Return weights with which the copies of an estimate count together as much as the heaviest of them.
 
     A file that is read under several names, a node that answers from its cache and a sensor that hangs give the same
-    estimate again and again. Where most are equal, or hardly any occurs once only, repetition is their nature and all count.
+    estimate again and again. Where most are equal, or hardly any occurs once only, repetition is their nature, and all
+    count.
 
     >>> points = np.array([[1.0, 2.0], [1.0, 2.0], [0.9, 2.0], [1.1, 2.0], [1.1, 2.1]])
     >>> count_copies_once([Estimate(k, "", 9, (point,)) for k, point in enumerate(points)], np.ones(5))

@@ -46,8 +46,8 @@ class Solved(NamedTuple):
 class Learner(ABC):
     """Turns a batch into an estimate.
 
-    One that `judges_rows` finds bad rows by itself: a table that is there as a whole is one batch for it. For the others
-    a table is cut into batches that stand or fall as one.
+    One that `judges_rows` finds bad rows by itself: a table that is there as a whole is one batch for it. For the
+    others a table is cut into batches that stand or fall as one.
     """
 
     judges_rows: bool = False

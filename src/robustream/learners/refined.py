@@ -1,8 +1,8 @@
 """The refined learner: what the plain method would give on the clean rows of the batch alone.
 
 Nothing need be said about how many rows are bad, or how. Rows are left out only where there is evidence against them
-(`robustream.majority`); an ordinary table, with its long tails, counts, rare flags and bends, gets exactly the plain answer.
-What was left out, and why, goes with the estimate.
+(`robustream.majority`); an ordinary table, with its long tails, counts, rare flags and bends, gets exactly the plain
+answer. What was left out, and why, goes with the estimate.
 """
 
 from __future__ import annotations

@@ -6,21 +6,22 @@ Of y given x nothing is assumed but a line for the majority; of x nothing at all
 
     y | x  ~  pi(x) f((y - d'b) / s) / s  +  (1 - pi(x)) [ q N(d'g, t^2) + (1 - q) c ],      d = (x, 1)
 
-`f` is normal or a t law, `g` a second line (free, flat, parallel to the first, or absent), `c` a constant density for rows
-that follow no line. The gate, logit pi(x) = a0 + a1 log D1(x) + a2 log D2(x) with a1 <= 0 <= a2, has the distances of x
-from the rows of either line (the row itself left out of both): far rows count against the line only as far as y shows
-that rows at their distance do not follow it, so that good leverage keeps its weight without a rule. The model is fitted to a
-sample of the rows by expectation maximisation from several deterministic starts (Peña and Yohai 1999 for the idea of looking
-among few subsets); of the two lines the one with more rows is the majority's.
+`f` is normal or a t law, `g` a second line (free, flat, parallel to the first, or absent), `c` a constant density for
+rows that follow no line. The gate, logit pi(x) = a0 + a1 log D1(x) + a2 log D2(x) with a1 <= 0 <= a2, has the distances
+of x from the rows of either line (the row itself left out of both): far rows count against the line only as far as y
+shows that rows at their distance do not follow it, so that good leverage keeps its weight without a rule. The model is
+fitted to a sample of the rows by expectation maximisation from several deterministic starts (Peña and Yohai 1999 for
+the idea of looking among few subsets); of the two lines the one with more rows is the majority's.
 
 Evidence
 --------
 Least squares stands unless there is evidence against rows, of one of two kinds.
 
-1. A *valley*: the residuals from the majority's line fall into groups with a gap between them (`evidence.valleys`), whatever
-   their law.
-2. A *better model*: by Schwarz's criterion two lines explain the targets better than any honest rival does: one line with
-   normal, heavy-tailed (t), skewed (two-piece t) or fanning noise (variance growing with the fit or along a direction).
+1. A *valley*: the residuals from the majority's line fall into groups with a gap between them (`evidence.valleys`),
+   whatever their law.
+2. A *better model*: by Schwarz's criterion two lines explain the targets better than any honest rival does: one line
+   with normal, heavy-tailed (t), skewed (two-piece t) or fanning noise (variance growing with the fit or along a
+   direction).
 
 Neither is enough where x alone decides which rows are bad: a bend, a regime or a category that the line leaves out does
 that too. Such a group must stand apart in x as well, or jump away in y where x has no steps.
@@ -29,9 +30,9 @@ weighted fit of the model where good and bad rows overlap.
 
 Limits
 ------
-Rows that lie within about two noise scales of the majority's line cannot be told from it, one by one; nor can a minority be
-told from a second honest population, nor a bad group from a bend that ends in a gap. With more than half of the rows bad
-the other half is the answer.
+Rows that lie within about two noise scales of the majority's line cannot be told from it, one by one; nor can a
+minority be told from a second honest population, nor a bad group from a bend that ends in a gap. With more than half of
+the rows bad the other half is the answer.
 
 References
 ----------
@@ -154,7 +155,7 @@ def _t_constant(nu: float) -> float:
 
 @njit(cache=True)
 def t_noise(r: Array, w: Array, s: float) -> tuple[float, float, float]:
-    """Return the log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself."""
+    """Return log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself."""
     total = w.sum()
     v = 0.0
     for i in range(len(r)):
@@ -232,7 +233,7 @@ def _posteriors(
     r1: Array,
     r2: Array,
     prior: Array,
-    other: Array,
+    other: Mask,
     s: float,
     t: float,
     q: float,
@@ -317,6 +318,7 @@ class TwoLines:
         self.s = self.t = self.shift = 0.0
 
     def maximise(self) -> None:
+        """Fit both lines and their noise to the posteriors."""
         A, k = self.A, self.k
         D, y = A[:, :k], A[:, k]
         both = self.form == "parallel"
@@ -356,11 +358,12 @@ class TwoLines:
         self.t = max(self.t, narrow if self.n2 <= self.n1 else 0.0, self.floor)
 
     def _distance(self, A: Array, L: Array, total: float, w: Array | float = 0.0) -> Array:
-        """Return the log distance in x from a group, by a scatter in which the row itself (of weight w) took no part."""
+        """Return the log distance in x from a group, by a scatter in which the row itself (of weight w) has no part."""
         h = leverage(A[:, : self.k], L)
         return 0.5 * np.log(total * h / np.maximum(1 - w * h, 1e-6) + 1e-12)
 
     def open_gate(self, refresh: bool) -> None:
+        """Work out the prior of each row, with the gate fitted anew if wanted."""
         if refresh:
             second = None
             if self.form != "none" and self.n2 > self.k:
@@ -387,6 +390,7 @@ class TwoLines:
         self.other = 1 - self.prior > LOCAL * (1 - self.prior.min())
 
     def expect(self) -> float:
+        """Work out the posteriors; return by how much the log likelihood rose."""
         self.w1, self.w2, self.tail = np.empty(self.n), np.empty(self.n), np.empty(self.n)
         before = self.ll
         self.ll = _posteriors(
@@ -484,10 +488,6 @@ class OneLine:
             self.ll -= 0.5 * np.log(v).sum()
             self.b = fit_weighted(A, self._weights(r, v))[0]
 
-    @property
-    def plain(self) -> bool:
-        return math.isinf(self.nu) and self.fan is None
-
     def _opening(self, A: Array) -> Array:
         if self.fan is None:
             return np.zeros(len(A))
@@ -501,6 +501,7 @@ class OneLine:
         )
 
     def evidence(self) -> float:
+        """Return the log likelihood less half of Schwarz's penalty."""
         extra = 0 if self.fan is None else 1 if isinstance(self.fan, str) else self.k
         return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + extra) * math.log(self.n)
 
@@ -592,7 +593,7 @@ def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], A
 
 
 def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) -> Callable[[Array], Mask] | None:
-    """Return what marks rows beyond a gap in x, where bad rows and hardly any others lie; None if there is no such gap."""
+    """Return what marks rows beyond a gap in x, where hardly any but bad rows lie; None if there is no such gap."""
     V = np.stack([view(Z) for view in views])
     for view, v, gap in zip(views, V, gaps(V), strict=True):
         if gap.z > EVIDENCE:
@@ -755,10 +756,10 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
     near = smaller_half(np.einsum("ij,ij->i", A[:, :p], A[:, :p]))
     bh, Lh = fit_weighted(A[near])
-    if m >= max(SAMPLE // 2, 10 * k) and not any(column.gap.z > EVIDENCE for column in columns):
-        if within_chance(bh - bs, Lh, s0) and looks_normal(y - fit, fit, leverage(D, Ls)):
-            if gaps((y - fit)[None])[0].z < EVIDENCE:
-                return None
+    ordinary = m >= max(SAMPLE // 2, 10 * k) and not any(column.gap.z > EVIDENCE for column in columns)
+    ordinary = ordinary and within_chance(bh - bs, Lh, s0) and looks_normal(y - fit, fit, leverage(D, Ls))
+    if ordinary and gaps((y - fit)[None])[0].z < EVIDENCE:
+        return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):

@@ -62,8 +62,8 @@ def warn_of_left_out(records: Sequence[BatchRecord]) -> None:
     found = left_out_of(records)
     if found.seen and found.rows >= _MANY * found.seen:
         warnings.warn(
-            f"{found.sentence()}: the answer is that of the majority. They may be bad, or a second honest population, which "
-            "the rows alone cannot tell; batch_report_ says why they were left out",
+            f"{found.sentence()}: the answer is that of the majority. They may be bad, or a second honest population, "
+            "which the rows alone cannot tell; batch_report_ says why they were left out",
             RowsLeftOutWarning,
             stacklevel=4,
         )

@@ -87,8 +87,8 @@ class PrincipalModels(ProductSpace):
 
     A batch's covariance is modelled as noise * I + U (L - noise) U'. The second term is a low-rank matrix that
     can be compared and mixed between batches whose bases differ; eigenvalues one by one cannot. Where batches bring the
-    second moments of the rows they believe, the answer is that of their mean: of all believed rows together, what differs
-    between batches included.
+    second moments of the rows they believe, the answer is that of their mean: of all believed rows together, what
+    differs between batches included.
     """
 
     point_type: ClassVar[type[PrincipalPoint]] = PrincipalPoint
