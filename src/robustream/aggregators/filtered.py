@@ -22,7 +22,6 @@ from robustream.aggregators.held import Held, recency_weights
 from robustream.aggregators.retaining import Keeping
 from robustream.batch import Estimate
 from robustream.kernels.median import geometric_median
-from robustream.majority import majority
 from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace
 from robustream.spaces.factored import leading_directions
 
@@ -43,6 +42,7 @@ _SCALE_SPREADS = 12.0
 _NORMAL_MAD = 1.482602218505602
 # A row count that comes with an estimate is a claim: none counts for more than this many times the median one.
 _MOST_ROWS = 4.0
+_FARTHEST = 1e6  # spreads; squares of these and their sums lose no digits of the others
 # Tangents of angles beyond this are right angles, and say no more.
 _STEEPEST = 8.0
 
@@ -134,8 +134,10 @@ class Filtered(Keeping):
 
 
 def _work_out(state: Held) -> Outcome:
-    weights = count_copies_once(state.estimates, recency_weights(state))
+    recency = recency_weights(state)
+    weights = count_copies_once(state.estimates, recency)
     count, space = len(weights), state.space
+    factors: dict[int, Array] = {}
     kept, distances = np.ones(count, bool), np.ones(count)
     reasons: dict[int, str] = {}
     settled: list[Array | None] = []
@@ -144,16 +146,17 @@ def _work_out(state: Held) -> Outcome:
         if part.role != "passenger" and len(points) and kept[present].any():
             whole = [state.estimates[k].point or () for k in present]
             weigh = space.weigher(place, whole)
-            verdict = _judge(part, points, weights[present], kept[present], weigh)
+            verdict = _judge(part, points, recency[present], kept[present], weigh)
+            factors[place] = verdict.factors
             reasons |= {int(present[k]): reason for k, reason in verdict.reasons.items() if kept[present[k]]}
             kept[present] &= verdict.kept
             if place == space.primary:
                 distances[present] = verdict.distances
-        settled.append(_settle(state, place, settled, weights, kept))
+        settled.append(_settle(state, place, settled, weights, kept, factors.get(place)))
     # A later part may have spoken against estimates that earlier ones were settled with.
     settled = []
     for place in range(len(space.parts)):
-        settled.append(_settle(state, place, settled, weights, kept))
+        settled.append(_settle(state, place, settled, weights, kept, factors.get(place)))
     return Outcome(tuple(settled), kept, distances, reasons)
 
 
@@ -203,6 +206,7 @@ class _Verdict(NamedTuple):
     kept: Mask
     distances: Array  # from the centre of the kept ones, over the typical one of those
     reasons: dict[int, str]
+    factors: Array  # what the weight of each is multiplied by: less than 1 in a long tail
 
 
 # Takes offsets from a common value to units of what each estimate knows.
@@ -214,39 +218,42 @@ def _judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh 
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
     cloud = _comparable(part.space, points, kept, weigh)
-    inside = kept.copy()
+    inside, factors = kept.copy(), np.ones(len(kept))
     places = np.flatnonzero(kept)
-    if len(places) < _FEW:
+    if len(places) < _FEW and cloud.shape[1]:
         inside[places] = _nearest(cloud[places])
         places = np.flatnonzero(inside)
-    if len(places) >= _FEWEST:
-        posterior = majority(_compressed(cloud[places]), weights[places]).weights
-        inside[places] = posterior > 0.5 * weights[places]
+    if len(places) >= _FEWEST and cloud.shape[1]:
+        # Imported here: its compiled loops are needed where there are estimates to judge, and nowhere before.
+        from robustream.majority import majority
+
+        found = majority(_compressed(cloud[places]), weights[places], cells=False)
+        factors[places] = found.weights / weights[places]
+        for group in found.groups:
+            inside[places[group.members]] = False
+        inside[places] &= factors[places] > 0
     center = np.average(cloud[inside], axis=0, weights=weights[inside]) if inside.any() else np.zeros(cloud.shape[1])
     scale = np.median(np.abs(cloud[inside] - center), axis=0) if inside.any() else np.ones(cloud.shape[1])
-    scale = np.where(scale > 0, scale, np.mean(scale) if np.mean(scale) > 0 else 1.0)
-    distances = np.sqrt(np.mean(np.square((cloud - center) / scale), axis=1))
+    scale = np.where(scale > 0, scale, scale.max(initial=0.0) if scale.max(initial=0.0) > 0 else 1.0)
+    distances = np.sqrt(np.square((cloud - center) / scale).sum(axis=1) / max(cloud.shape[1], 1))
     typical = float(np.median(distances[inside])) if inside.any() else 0.0
     relative = distances / typical if typical > 0 else np.where(distances > 0, np.inf, 0.0)
     reasons = {
         int(k): f"{part.name}: {_words(relative[k])} as far from the others as is typical"
         for k in np.flatnonzero(kept & ~inside)
     }
-    return _Verdict(inside, relative, reasons)
+    return _Verdict(inside, relative, reasons, factors / max(float(factors[inside].max(initial=0.0)), 1e-300))
 
 
 def _compressed(cloud: Array) -> Array:
-    """Return wide points in as many coordinates as there are points, at the same distances in units of each coordinate.
+    """Return wide points in as many coordinates as there are points, at the same distances.
 
     Every direction in which points differ is a combination of them: no matrix of coordinates by coordinates is needed.
     """
     count, coordinates = cloud.shape
     if coordinates <= count:
         return cloud
-    center = np.median(cloud, axis=0)
-    unit = np.median(np.abs(cloud - center), axis=0)
-    scaled = (cloud - center) / np.where(unit > 0, unit, np.abs(cloud - center).max(axis=0) + 1e-300)
-    values, vectors = np.linalg.eigh(scaled @ scaled.T)
+    values, vectors = np.linalg.eigh(cloud @ cloud.T)
     use = values > 1e-12 * max(float(values[-1]), 1e-300)
     return np.asarray(vectors[:, use] * np.sqrt(values[use]))
 
@@ -272,8 +279,15 @@ def _comparable(space: Space, points: Points, kept: Mask, weigh: Weigh | None) -
     if isinstance(space, Subspace):
         return _tangent(points)
     raw = np.clip(np.asarray(space.coordinates(points), dtype=np.float64), -1e150, 1e150)
-    center = np.median(raw[kept], axis=0)
-    return raw - center if weigh is None else np.asarray(weigh(raw - center), dtype=np.float64)
+    raw = raw - np.median(raw[kept], axis=0)
+    if weigh is not None:
+        raw = np.asarray(weigh(raw), dtype=np.float64)
+    unit = np.median(np.abs(raw[kept]), axis=0)
+    if not np.any(unit > 0):
+        # Most agree to the last digit: the unit is that of those that differ.
+        unit = np.abs(raw[kept]).max(axis=0)
+    # A coefficient that is 0 in most batches, as that of a rare flag, says nothing against those that saw the flag.
+    return np.clip(raw[:, unit > 0] / unit[unit > 0], -_FARTHEST, _FARTHEST)
 
 
 def _tangent(points: Points) -> Array:
@@ -305,7 +319,7 @@ def _middle(stacked: Array) -> Array:
 def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> _Verdict:
     """Drop what is off by a large factor in most of its entries; nothing where there are too few to tell."""
     logs = _log_scales(part, points)
-    nothing = _Verdict(kept.copy(), np.ones(len(points)), {})
+    nothing = _Verdict(kept.copy(), np.ones(len(points)), {}, np.ones(len(points)))
     if kept.sum() < 4:
         return nothing
     deviations = np.abs(logs - np.median(logs[kept], axis=0))
@@ -319,7 +333,7 @@ def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> _Ver
     inside = kept.copy()
     inside[bad] = False
     reasons = {int(place): f"{part.name}: off by a factor of {np.exp(min(off[place], 300.0)):.3g}" for place in bad}
-    return _Verdict(inside, nothing.distances, reasons)
+    return nothing._replace(kept=inside, reasons=reasons)
 
 
 def _log_scales(part: Part, points: Points) -> Array:
@@ -368,7 +382,9 @@ def _fill_unknown(points: list[Array], known: list[Array | None]) -> Array:
     return stacked
 
 
-def _settle(state: Held, place: int, settled: list[Array | None], weights: Array, kept: Mask) -> Array | None:
+def _settle(
+    state: Held, place: int, settled: list[Array | None], weights: Array, kept: Mask, factors: Array | None
+) -> Array | None:
     """Return the weighted mean of the kept points of a part; if none that has the part is kept, of all that have it.
 
     Moments count by the rows they come from, as far as these can be believed; answers and noise count alike.
@@ -377,6 +393,8 @@ def _settle(state: Held, place: int, settled: list[Array | None], weights: Array
     if not len(points):
         return None
     part, shares = state.space.parts[place], weights[present] * kept[present]
+    if factors is not None:
+        shares = shares * factors
     if part.role == "passenger":
         rows = np.array([max(state.estimates[k].rows, 1) for k in present], dtype=np.float64)
         shares = shares * np.minimum(rows, _MOST_ROWS * np.median(rows))

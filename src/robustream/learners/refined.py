@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,11 @@ from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import ROWS_FOR_DISTANCES, residual_cutoff
 from robustream.learners.moments import principal_point, principal_point_of_rows, require_finite
 from robustream.learners.pooled import TOO_LONG, PooledRegression, row_weights
-from robustream.majority import Group, Majority, majority, majority_line
-from robustream.majority import moments as moments_of
 from robustream.spaces import Array, LinearModels, MomentModels
 from robustream.spaces.linear import LinearPoint, invert_moments, solve_moments, without_constants
+
+if TYPE_CHECKING:  # its compiled loops are loaded with the first batch
+    from robustream.majority import Group
 
 __all__ = ["Refined", "RefinedPrincipal", "RefinedRegression"]
 
@@ -36,6 +37,8 @@ WIDEST_SOLVED = 500
 WIDEST_SCATTER = 2000
 # Expected squared sine of the angle to the true directions, from which on directions are not determined.
 LOST = 0.25
+# Share of the rows from which on a group may be a second population rather than a few bad rows.
+SECOND = 0.1
 # Of more outputs than this the leading directions of their residuals are looked at, since each costs a search.
 MOST_TARGETS = 3
 
@@ -67,13 +70,18 @@ class RefinedPrincipal(PrincipalLearner):
         rows = np.ascontiguousarray(batch.X)
         if rows.shape[1] > WIDEST_SCATTER:
             return self._by_length(rows)
+        from robustream.majority import Majority, majority
+        from robustream.majority import moments as moments_of
+
         fit = majority(rows)
         require_finite(fit.scatter)
-        if not fit.plain and not _determined(fit.scatter, float(fit.weights.sum()), self.problem.n_components):
-            # A round majority does not describe the rows: what they have in common lies between the groups.
-            everything = np.ones(len(rows))
-            center, scatter = moments_of(rows.astype(np.float64), everything)
-            fit = Majority(center, scatter, everything, (), None, True)
+        require_finite(np.square(fit.center))
+        large = [group for group in fit.groups if group.share >= SECOND]
+        if large and not _determined(fit.scatter, float(fit.weights.sum()), self.problem.n_components):
+            # A round majority does not describe the rows: what they have in common lies between it and large groups.
+            small = tuple(group for group in fit.groups if group.share < SECOND)
+            weights = np.where(_believed(small, len(rows)), 1.0, 0.0)
+            fit = Majority(*moments_of(rows.astype(np.float64), weights), weights, small, None, not small)
         dtype = rows.dtype
         total = float(fit.weights.sum())
         mean, covariance = fit.center.astype(dtype), fit.scatter * (total / max(total - 1, 1.0))
@@ -85,7 +93,7 @@ class RefinedPrincipal(PrincipalLearner):
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        believed = np.flatnonzero(~np.any([np.zeros(len(rows), bool), *(g.members for g in fit.groups)], axis=0))
+        believed = np.flatnonzero(_believed(fit.groups, len(rows)))
         if fit.cells is not None:
             whole = believed[~fit.cells[believed].any(axis=1)]
             believed = whole if 2 * len(whole) > len(believed) else believed
@@ -167,6 +175,11 @@ class RefinedRegression(Learner):
         return PooledRegression(self.problem)
 
 
+def _believed(groups: tuple[Group, ...], rows: int) -> Mask:
+    """Mark the rows that are in no group."""
+    return ~np.any([np.zeros(rows, bool), *(group.members for group in groups)], axis=0)
+
+
 def _determined(scatter: Array, rows: float, n_components: int) -> bool:
     """Tell whether some leading directions, up to n_components of them, are determined by a scatter of so many rows.
 
@@ -184,6 +197,8 @@ def _determined(scatter: Array, rows: float, n_components: int) -> bool:
 
 def _row_weights(X: Array, Y: Array) -> tuple[Array, Mask, tuple[Group, ...]]:
     """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out."""
+    from robustream.majority import majority_line
+
     if Y.shape[1] > MOST_TARGETS:
         centered = X - X.mean(axis=0)
         coef = np.linalg.lstsq(centered, Y - Y.mean(axis=0), rcond=None)[0]
@@ -205,8 +220,12 @@ def _joint_moments(X: Array, Y: Array, weights: Array, fit_intercept: bool) -> t
     plain = bool(np.all(weights == 1))
     center = np.zeros(joint.shape[1])
     if fit_intercept:
-        center = joint.mean(axis=0) if plain else weights @ joint / total
+        # From the first row: the mean of a column that never changes is exact, and means far from 0 lose no digits.
+        center = joint[0].copy()
         joint -= center
+        offset = joint.mean(axis=0) if plain else weights @ joint / total
+        joint -= offset
+        center += offset
     if not plain:
         joint *= np.sqrt(weights)[:, None]
     return center, joint.T @ joint / total

@@ -23,7 +23,7 @@ from robustream.majority.evidence import Array, valleys
 Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint64]
 
-MANY = 10.0  # times the mean number of copies: a row that has more is an artefact
+MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
 FEW = 0.05  # share of the rows from which on a filled-in value matters
 LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
 SPREAD_OUT = 0.4  # share of rows with a bad cell from which on cells are left out, not rows

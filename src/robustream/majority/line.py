@@ -56,7 +56,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from robustream.majority.columns import LATTICE, copies, row_keys, spread_lattice
 from robustream.majority.evidence import Array, valleys
 from robustream.majority.points import VALLEY as EVIDENCE
-from robustream.majority.points import Group
+from robustream.majority.points import Group, gap
 
 Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
@@ -80,6 +80,8 @@ AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
+FEW = 0.02  # share of the rows up to which those beyond a gap are a few; more are a bend or a group
+ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 LEAST = 0.45  # least share of the rows that may be the majority
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 TAILS = (1.0, 2.0, 3.0, 5.0, 10.0, 30.0)  # degrees of freedom of t noise: a coarse grid, Cauchy to nearly normal
@@ -505,6 +507,10 @@ class OneLine:
         extra = 0 if self.fan is None else 1 if isinstance(self.fan, str) else self.k
         return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + extra) * math.log(self.n)
 
+    def unit(self, A: Array) -> Array:
+        """Return the scale of the noise of each row, up to a factor."""
+        return np.sqrt(1 + self.slope * self._opening(A))
+
     def weights(self, A: Array) -> Array:
         """Return the weights that rows have in the fit, at most 1."""
         w = self._weights(A[:, self.k] - A[:, : self.k] @ self.b, 1 + self.slope * self._opening(A))
@@ -595,13 +601,13 @@ def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], A
 def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) -> Callable[[Array], Mask] | None:
     """Return what marks rows beyond a gap in x, where hardly any but bad rows lie; None if there is no such gap."""
     V = np.stack([view(Z) for view in views])
-    for view, v, gap in zip(views, V, gaps(V), strict=True):
-        if gap.z > EVIDENCE:
-            out = gap.beyond(v)
+    for view, v, found in zip(views, V, gaps(V), strict=True):
+        if found.z > EVIDENCE:
+            out = found.beyond(v)
             turned = bool(np.mean(out == (bad > 0.5)) < 0.5)
             out ^= turned
             if bad[out].mean() > AGREED and bad[out].sum() > 0.5 * bad.sum():
-                return _marks(view, gap, turned)
+                return _marks(view, found, turned)
     return None
 
 
@@ -620,8 +626,8 @@ def by_levels(columns: Sequence[Column], bad: Array) -> float:
     """Return how much the levels of one or two lattice columns decide; levels that stand apart are not asked."""
     most, everywhere = 0.0, np.ones(len(bad), bool)
     lattices = [
-        (levels, ~gap.beyond(spread) if gap.z > EVIDENCE else everywhere)
-        for spread, levels, gap in columns
+        (levels, ~valley.beyond(spread) if valley.z > EVIDENCE else everywhere)
+        for spread, levels, valley in columns
         if levels is not None
     ]
 
@@ -691,10 +697,10 @@ def dense_part(v: Array) -> Mask:
     """Mark the values that remain when the strongest valleys have cut the smaller sides off."""
     part = np.ones(len(v), bool)
     for _ in range(3):
-        gap = gaps(v[None, part])[0]
-        if gap.z < EVIDENCE:
+        found = gaps(v[None, part])[0]
+        if found.z < EVIDENCE:
             break
-        part &= ~gap.beyond(v)
+        part &= ~found.beyond(v)
     return part
 
 
@@ -750,7 +756,7 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
         return None
     D, y = A[:, :k], A[:, k]
     Z, _ = spread_lattice(A[:, :p], rng)
-    columns = [Column(Z[:, j], levels_of(A[:, j]), gap) for j, gap in enumerate(gaps(Z.T))]
+    columns = [Column(Z[:, j], levels_of(A[:, j]), found) for j, found in enumerate(gaps(Z.T))]
     bs, Ls = fit_weighted(A)
     fit = D @ bs
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
@@ -775,9 +781,17 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
         rivals += [OneLine(A, bs, "fit"), OneLine(A, bs, crossing.g - crossing.b)]
     one = max(rivals, key=OneLine.evidence)
     skewed = max(skewed_noise(y - D @ b) for b in (bs, best.b, one.b)) - 0.5 * (k + 4) * math.log(m)
+    for fan in rivals[1:]:
+        unit = fan.unit(A)
+        skewed = max(skewed, skewed_noise((y - fit) / unit) - np.log(unit).sum() - 0.5 * (k + 5) * math.log(m))
     found = judge(A, Z, columns, best, one.evidence(), skewed)
     if found is not None:
         return found
+    b, far = best.b, max(gap(np.abs(best.r1)), ROUNDING)
+    if 0 < np.mean(np.abs(best.r1) > far) < FEW:
+        return Found(
+            _sharp(lambda A: np.abs(A[:, -1] - A[:, :-1] @ b) > far), "a few lie far from the others' line", False
+        )
     # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
     heavy = rivals[0]
     normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
@@ -809,19 +823,21 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
             bad = beyond.astype(float)
         elif not agrees:
             valley = 0.0
-    if bad.sum() < 2 or not (valley > EVIDENCE or best.evidence() > max(rival, skewed) + MARGIN + GAIN * m):
+    # Skewed noise has no gap to either side, but lengths of its residuals may have one.
+    enough = signed.z > EVIDENCE or (valley > EVIDENCE and best.evidence() > skewed)
+    if bad.sum() < 2 or not (enough or best.evidence() > max(rival, skewed) + MARGIN + GAIN * m):
         return None
     if agrees and valley > EVIDENCE and bad[beyond].sum() > 0.5 * bad.sum():
         bad = beyond.astype(float)
     elif agrees and best.form != "none" and best.w2.sum() > 0.5 * bad.sum():
         bad = best.w2
     views = x_views(Z, (best.g - best.b)[: k - 1], bad)
-    gap = gap_in_x(Z, views, bad)
+    apart = gap_in_x(Z, views, bad)
     place = by_places([*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g], bad)
-    if by_levels(columns, bad) > DECIDED or (place and gap is None and signed.z < EVIDENCE):
+    if by_levels(columns, bad) > DECIDED or (place and apart is None and signed.z < EVIDENCE):
         return None
-    if place and gap is not None:
-        return Found(_sharp(lambda A: gap(A[:, :-2])), "they lie apart in x and follow another line", False)
+    if place and apart is not None:
+        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
     parted = signed.z > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
     if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
@@ -934,12 +950,20 @@ def majority_line(X: Array, y: Array, seed: int = 0) -> Line:
         if group.last:
             break
         left[np.flatnonzero(left)[gone]] = False
-    if not found:
-        return Line((~stuck).astype(float), tuple(groups))
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
+    if m < n:
+        # A few far rows may be none of the sample: they are told by the line of what the search left.
+        b = fit_weighted(A[left])[0]
+        lengths = np.abs((y - middle) / scale - b[p] - (X - center) @ (b[:p] / unit))
+        far = ~stuck & (lengths > max(gap(lengths[~stuck]), ROUNDING))
+        if far.any() and far.mean() < FEW:
+            groups.append(_group(far, "a few lie far from the others' line"))
+            W[far] = 0.0
+    if not found:
+        return Line(W, tuple(groups))
     A = rows(X, y)
     if not found[0].reason:
-        return Line(tail_weights(A, found[0].rule) * ~stuck, tuple(groups))
+        return Line(tail_weights(A, found[0].rule) * W, tuple(groups))
     for group in found:
         inside = np.flatnonzero(W > 0)
         weights, gone = group.rule(A[inside])

@@ -301,7 +301,7 @@ def moments(points: Array, weights: Array, missing: Mask | None = None) -> tuple
     return center, (deviations * weights[:, None]).T @ deviations / np.maximum(pairs, 1e-12)
 
 
-def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0) -> Majority:
+def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0, cells: bool = True) -> Majority:
     """Return the majority of points (n x p): centre, scatter, weights, and the groups that were left out.
 
     Parameters
@@ -309,6 +309,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0)
     points : n rows of p finite numbers.
     weights : n numbers >= 0, optional: how much each row counts, in the search and in the answer.
     seed : of the noise that spreads the values of discrete columns.
+    cells : whether single cells may be bad, or filled in; else points are judged as a whole.
 
     Examples
     --------
@@ -328,7 +329,8 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0)
     chosen = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
     if np.ptp(given) > 0:
         # A row of half the weight is searched half as often: what is found is the majority of the weight.
-        chosen = chosen[given[chosen] > given.max() * (keys[chosen] / 2.0**64)]
+        chosen = chosen[np.argsort(keys[chosen])]
+        chosen = chosen[drawn(given[chosen] / given.max())]
     chosen = chosen[np.argsort(keys[chosen])]
     left_out: list[tuple[str, float, Mask]] = []
 
@@ -339,7 +341,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0)
     chosen = chosen[first]
     if len(artefacts):
         left_out.append(("copies of one row", np.nan, np.isin(keys, artefacts)))
-    for j, value in filled_values(x[chosen]):
+    for j, value in filled_values(x[chosen]) if cells else ():
         missing[:, j] = x[:, j] == value
     if missing.any() and np.mean(missing[chosen].any(axis=1)) <= 1 - HALF:
         left_out.append(("one value filled into a column", np.nan, np.asarray(missing.any(axis=1))))
@@ -356,7 +358,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0)
     raw = np.clip((sample[:, use] - center) / unit, -1e9, 1e9)
     everything = _scaled(x, use, center, unit)
 
-    limit = cell_limits(raw, VALLEY)
+    limit = cell_limits(raw, VALLEY) if cells else None
     bad = missing[:, use] if limit is None else missing[:, use] | (np.abs(everything) > limit)
     divisions, axes, sample = _search(raw, bad[chosen])
     if limit is not None:

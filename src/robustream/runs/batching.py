@@ -36,6 +36,8 @@ _FEWEST_BATCHES = 8
 # How many times the learner's minimum a batch has if there are rows enough.
 _COMFORT = 5
 _USUAL_BATCHES = 100
+# A batch of this many rows shows a tenth of bad ones as a group.
+_ROWS_TO_JUDGE = 500
 # A table in memory up to this size is one batch for a learner that judges rows; its passes copy it about twice.
 _TABLE_BYTES = 256_000_000
 
@@ -65,7 +67,7 @@ def rows_per_batch(n_rows: int | None, minimum: int, batch_size: BatchSize, row_
     """
     if batch_size != "auto":
         return batch_size
-    comfortable = _COMFORT * minimum
+    comfortable = max(_COMFORT * minimum, _ROWS_TO_JUDGE)
     most = max(min(_COMFORTABLE_ROWS, _COMFORTABLE_BYTES // max(1, row_bytes)), comfortable)
     if n_rows is None:
         return most
