@@ -188,7 +188,8 @@ def find_cut(points: Array) -> Cut:
     z = ((points - center) @ axes).astype(np.float32)
     k = z.shape[1]
     fourth, eye = fourth_moment_axes(z), np.eye(k, dtype=np.float32)
-    spaces = [eye] + [a for j in (2, 4, 8) if j < k for a in (eye[:, :j], fourth[:, -j:], fourth[:, :j])]
+    spaces = [a for j in (2, 4, 8) if j < k for a in (eye[:, :j], fourth[:, -j:], fourth[:, :j])]
+    spaces = [eye, *spaces] if k > 1 else []  # of one axis the length says less than the axis itself
     starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
     lines = [fourth[:, :3], fourth[:, -3:], climb(z, starts), eye[:, :AXES]]
     if k > 2 * AXES:  # a group that is far in the leading axes is lost among many
@@ -197,21 +198,17 @@ def find_cut(points: Array) -> Cut:
         found = np.hstack([found, climb(lead, np.hstack([found, found]))])
         lines.append(np.vstack([found, np.zeros((k - AXES, found.shape[1]), np.float32)]))
     directions = np.hstack(lines)
-    lengths = [cube_root_length(points - center)] + [cube_root_length(z @ a) for a in spaces]
+    chosen = [np.eye(points.shape[1])] if points.shape[1] > 1 else []
+    lengths = [cube_root_length(points - center) for _ in chosen] + [cube_root_length(z @ a) for a in spaces]
+    chosen += [axes @ a.astype(float) for a in [*spaces, *directions.T[:, :, None]]]
     views = np.vstack([*lengths, (z @ directions).T])
     z_scores, thresholds = valleys(views).T
     best = int(np.argmax(z_scores))
-    if best == 0:
-        chosen = np.eye(points.shape[1])
-    else:
-        chosen = axes @ (spaces[best - 1] if best < len(lengths) else directions[:, [best - len(lengths)]]).astype(
-            float
-        )
     below = np.mean(views[best] <= thresholds[best])
     # The larger side is the majority; of lengths the inner one, if it may be.
-    inner = below >= (1 - HALF if chosen.shape[1] > 1 else 0.5)
+    inner = below >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
-    return Cut(float(z_scores[best]), center, chosen, float(low), float(high))
+    return Cut(float(z_scores[best]), center, chosen[best], float(low), float(high))
 
 
 def find_spread(points: Array) -> Spread | None:
