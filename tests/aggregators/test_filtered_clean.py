@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robustream as rs
-from robustream.aggregators import Filtered, GeometricMedian
+from robustream.aggregators import GeometricMedian
 
 
 class TestClean:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustream.majority.columns import spread_lattice
-from robustream.majority.line import fit_weighted, levels_of, majority_line, skewed_noise, t_noise
+from robustream.majority.line import levels_of, majority_line
+from robustream.majority.lines import fit_weighted, skewed_noise, t_noise
 
 ROWS = 1500
 COEF = np.array([2.0, -1.0, 0.5])

@@ -1,0 +1,457 @@
+"""Models of targets given x: two lines by expectation maximisation, and one line with noise of several laws.
+
+The model of two lines is stated in `robustream.majority.line`, which chooses between these.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+from robustream.majority.evidence import Array
+
+Mask = NDArray[np.bool_]
+Form = Literal["free", "flat", "parallel", "none"]
+
+LEVEL = 3.0  # z score of the score tests and of Hausman's that least squares has to pass
+NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likelihood is unbounded without (Hathaway)
+WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
+LOCAL = 0.5  # a line is fitted where most rows at their distance follow it: the majority's rule, applied locally
+TAILS = (1.0, 2.0, 3.0, 5.0, 10.0, 30.0)  # degrees of freedom of t noise: a coarse grid, Cauchy to nearly normal
+MODES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98])
+RIDGE = 1e-9  # of a column's square: numerical rank
+NORMAL_MAD = 1.482602218505602
+LOG_2PI = math.log(2 * math.pi)
+SETTLED = 0.05  # gain of log likelihood that ends the steps
+
+
+# --- weighted least squares in Cholesky factors -------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _scaled(A: Array, w: Array, out: Array) -> None:
+    for i in range(len(A)):
+        root = math.sqrt(w[i])
+        for j in range(A.shape[1]):
+            out[i, j] = root * A[i, j]
+
+
+def fit_weighted(A: Array, w: Array | None = None) -> tuple[Array, Array]:
+    """Return least squares of the last column on the others, and the Cholesky factor of their products."""
+    S = A
+    if w is not None:
+        S = np.empty_like(A)
+        _scaled(A, w, S)
+    G = S.T @ S
+    k = len(G) - 1
+    H, d = G[:k, :k].copy(), G.diagonal()[:k]
+    H.flat[:: k + 1] += RIDGE * np.maximum(d, RIDGE * len(A)) + 1e-300
+    L, failed = dpotrf(H, lower=1)
+    if failed:
+        H.flat[:: k + 1] += 1e-6 * (d + 1e-6 * len(A))
+        L, failed = dpotrf(H, lower=1)
+    return dpotrs(L, G[:k, k], lower=1)[0], L
+
+
+def leverage(D: Array, L: Array) -> Array:
+    """Return d' (L L')^-1 d of each row."""
+    Z = dtrtrs(L, D.T, lower=1)[0]
+    return np.einsum("ij,ij->j", Z, Z)
+
+
+def smaller_half(a: Array) -> Mask:
+    """Mark the smaller half of the values."""
+    return a <= np.partition(a, len(a) // 2)[len(a) // 2]
+
+
+# --- laws of the noise --------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _t_constant(nu: float) -> float:
+    return math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu / 2)
+
+
+@njit(cache=True)
+def t_noise(r: Array, w: Array, s: float) -> tuple[float, float, float]:
+    """Return log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself."""
+    total = w.sum()
+    v = 0.0
+    for i in range(len(r)):
+        v += w[i] * r[i] ** 2
+    v = v / total + 1e-300
+    best = (-0.5 * total * (LOG_2PI + math.log(v) + 1), math.inf, math.sqrt(v))
+    enough = best[0] + 0.5 * math.log(total + 1)  # Schwarz's penalty for a parameter
+    v = s * s
+    for nu in TAILS:
+        for _ in range(4):
+            new = 0.0
+            for i in range(len(r)):
+                q = r[i] ** 2
+                new += w[i] * q * (nu + 1) / (nu + q / v)
+            v = new / total + 1e-300
+        ll = 0.0
+        for i in range(len(r)):
+            ll += w[i] * math.log1p(r[i] ** 2 / (nu * v))
+        ll = total * (_t_constant(nu) - 0.5 * (LOG_2PI + math.log(v))) - (nu + 1) / 2 * ll
+        if ll > best[0] and ll > enough:
+            best = (ll, nu, math.sqrt(v))
+    return best
+
+
+@njit(cache=True)
+def _two_piece(S: Array, modes: Array) -> float:
+    best, n = -1e300, len(S)
+    for mode in modes:
+        for nu in (1.5, 3.0, 6.0, 20.0, np.inf):
+            left, right = 0.0, 0.0
+            for i in range(n):
+                d = S[i] - mode
+                if d < 0:
+                    left += d * d
+                else:
+                    right += d * d
+            s1, s2 = 1.0, 1.0
+            for _ in range(5):
+                # The scales that maximise the likelihood of a two-piece normal law, s1^3 / left = s2^3 / right.
+                ratio = (right / (left + 1e-300)) ** (1 / 3)
+                s1 = max(math.sqrt(left * (1 + ratio) / n), 1e-9)
+                s2 = max(ratio * s1, 1e-9)
+                if np.isinf(nu):
+                    break
+                left, right = 0.0, 0.0
+                for i in range(n):
+                    d = S[i] - mode
+                    if d < 0:
+                        left += (nu + 1) * d * d / (nu + d * d / (s1 * s1))
+                    else:
+                        right += (nu + 1) * d * d / (nu + d * d / (s2 * s2))
+            ll = n * math.log(2 / (s1 + s2))
+            if np.isinf(nu):
+                ll -= 0.5 * n * LOG_2PI
+                for i in range(n):
+                    d = S[i] - mode
+                    ll -= 0.5 * (d / (s1 if d < 0 else s2)) ** 2
+            else:
+                ll += n * (_t_constant(nu) - 0.5 * LOG_2PI)
+                for i in range(n):
+                    d = S[i] - mode
+                    ll -= (nu + 1) / 2 * math.log1p((d / (s1 if d < 0 else s2)) ** 2 / nu)
+            best = max(best, ll)
+    return best
+
+
+def skewed_noise(r: Array) -> float:
+    """Return the log likelihood of residuals under the two-piece t law that fits best, its mode among quantiles."""
+    S = np.sort(r)
+    return float(_two_piece(S, np.quantile(S, MODES)))
+
+
+@njit(cache=True)
+def _posteriors(
+    r1: Array,
+    r2: Array,
+    prior: Array,
+    other: Mask,
+    s: float,
+    t: float,
+    q: float,
+    c: float,
+    nu: float,
+    w1: Array,
+    w2: Array,
+    tail: Array,
+) -> float:
+    """Fill in the posteriors of the two lines and the weights of the t law; return the log likelihood."""
+    ll, normal = 0.0, math.isinf(nu)
+    front = 1.0 if normal else math.exp(_t_constant(nu))
+    for i in range(len(r1)):
+        z2 = (r1[i] / s) ** 2
+        if normal:
+            f1 = math.exp(-0.5 * z2)
+            tail[i] = 1.0
+        else:
+            f1 = front * math.exp(-(nu + 1) / 2 * math.log1p(z2 / nu))
+            tail[i] = (nu + 1) / (nu + z2)
+        f1 *= prior[i] / s
+        f2 = (1 - prior[i]) * q / t * math.exp(-0.5 * (r2[i] / t) ** 2) if other[i] else 0.0
+        total = f1 + f2 + (1 - prior[i]) * (1 - q) * c + 1e-300
+        w1[i], w2[i] = f1 / total, f2 / total
+        ll += math.log(total)
+    return ll - 0.5 * len(r1) * LOG_2PI
+
+
+# --- two lines ----------------------------------------------------------------------------------------------------
+
+
+def _logistic(f: Array) -> Array:
+    return 1 / (1 + np.exp(-np.clip(f, -30, 30)))
+
+
+def _fit_gate(Z: Array, w: Array, a: Array) -> Array:
+    """Return the logistic regression of posteriors on log distances, signs fixed; flat where it gains too little."""
+    n, m = len(w), float(np.clip(w.mean(), 0.01, 0.99))
+    flat = np.array([math.log(m / (1 - m)), 0.0, 0.0])
+    best, most = flat, 0.0
+    score = (w - m) @ Z[:, 1:]
+    spread = m * (1 - m) * np.einsum("ij,ij->j", Z[:, 1:], Z[:, 1:]) + 1e-300
+    if not a[1:].any() and max(-score[0] / math.sqrt(spread[0]), score[1] / math.sqrt(spread[1])) ** 2 < math.log(n):
+        return flat  # the score says already that there is nothing to gain
+    for on in ([0, 1, 2], [0, 1], [0, 2]) if Z[:, 2].any() else ([0, 1],):
+        x, f = Z[:, on], np.where(np.array([0.0, -1.0, 1.0]) * a >= 0, a, 0.0)[on]
+        for _ in range(4):
+            prior = _logistic(x @ f)
+            H = (x * (prior * (1 - prior) + 1e-3)[:, None]).T @ x + 0.01 * np.eye(len(on))
+            f = f + np.linalg.solve(H, x.T @ (w - prior) - 0.01 * f)
+        new = np.zeros(3)
+        new[on] = f
+        logit = np.clip(x @ f, -30, 30)
+        gain = w @ logit - np.log1p(np.exp(logit)).sum() - n * (m * flat[0] - math.log1p(math.exp(flat[0])))
+        gain -= 0.5 * (len(on) - 1) * math.log(n)
+        if new[1] <= 0 <= new[2] and gain > most:
+            best, most = new, gain
+    return best
+
+
+class TwoLines:
+    """The model of this page for rows A = (x, 1, y), by expectation maximisation from posteriors `w1`, `w2`."""
+
+    def __init__(
+        self,
+        A: Array,
+        w1: Array,
+        w2: Array,
+        c: float,
+        floor: float,
+        form: Form = "free",
+        nu: float = math.inf,
+        steps: int = 0,
+    ) -> None:
+        self.A, self.w1, self.w2, self.c, self.floor, self.form, self.nu = A, w1, w2, c, floor, form, nu
+        self.n, self.k = len(A), A.shape[1] - 1
+        self.a: Array = np.zeros(3)
+        self.ll, self.steps = -math.inf, steps
+        self.near: Mask = np.ones(self.n, bool)  # where, by x alone, either line has its rows
+        self.other: Mask = np.ones(self.n, bool)
+        self.tail = np.ones(self.n)
+        self.s = self.t = self.shift = 0.0
+
+    def maximise(self) -> None:
+        """Fit both lines and their noise to the posteriors."""
+        A, k = self.A, self.k
+        D, y = A[:, :k], A[:, k]
+        both = self.form == "parallel"
+        u = self.w1 * self.tail if both else self.w1 * self.near * self.tail
+        w2 = self.w2 if both else self.w2 * self.other
+        self.n1, self.n2 = max(float((self.w1 * self.near).sum()), 1e-9), max(float(w2.sum()), 1e-9)
+        if both and self.s > 0:
+            # One line for both: rows of the second count by their noise, never more than those of the first.
+            v = self.w2 * min(1.0, (self.s / self.t) ** 2)
+            B = A.copy()
+            B[:, k] -= self.shift * v / (u + v + 1e-300)
+            self.u = u + v
+            self.b, self.L = fit_weighted(B, self.u)
+        else:
+            self.u = u
+            self.b, self.L = fit_weighted(A, u)
+        self.r1 = y - D @ self.b
+        u1 = self.w1 if both else self.w1 * self.near
+        lost = k * (u1.sum() / self.n if both else 1.0)
+        size = float(u1.sum())
+        self.s = math.sqrt(float((u1 * self.tail) @ self.r1**2) / max(size - lost, size / 4, 1e-9)) + 1e-12
+        lost = 1.0
+        if self.form == "free":
+            self.g, self.L2 = fit_weighted(A, w2)
+            lost = k
+        elif self.form == "flat":
+            self.g = np.zeros(k)
+            self.g[k - 1] = w2 @ y / self.n2
+        else:
+            self.shift = float(w2 @ self.r1) / self.n2
+            self.g = self.b.copy()
+            self.g[k - 1] += self.shift
+        self.r2 = y - D @ self.g
+        self.t = math.sqrt(float(w2 @ self.r2**2) / max(self.n2 - lost, self.n2 / 4)) + 1e-12
+        narrow = NARROWEST * max(self.s, self.t)  # of the smaller part only
+        self.s = max(self.s, narrow if self.n1 < self.n2 else 0.0, self.floor)
+        self.t = max(self.t, narrow if self.n2 <= self.n1 else 0.0, self.floor)
+
+    def _distance(self, A: Array, L: Array, total: float, w: Array | float = 0.0) -> Array:
+        """Return the log distance in x from a group, by a scatter in which the row itself (of weight w) has no part."""
+        h = leverage(A[:, : self.k], L)
+        return 0.5 * np.log(total * h / np.maximum(1 - w * h, 1e-6) + 1e-12)
+
+    def open_gate(self, refresh: bool) -> None:
+        """Work out the prior of each row, with the gate fitted anew if wanted."""
+        if refresh:
+            second = None
+            if self.form != "none" and self.n2 > self.k:
+                second = self.L2 if self.form == "free" else fit_weighted(self.A, self.w2 * self.other)[1]
+            # Where there is no second scatter its share of the gate is 0.
+            self.scatters = ((self.L, self.n1), (self.L if second is None else second, self.n2))
+            Z = np.ones((self.n, 3))
+            Z[:, 1] = self._distance(self.A, self.L, self.n1, self.u)
+            Z[:, 2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
+            self.middle = Z[:, 1:].mean(axis=0)
+            Z[:, 1:] -= self.middle
+            self.a = _fit_gate(Z, self.w1, self.a)
+            self.Z = Z
+        if self.a[1:].any():
+            self.prior = _logistic(self.Z @ self.a)
+        else:
+            self.prior = np.full(self.n, np.clip(self.w1.mean(), 0.01, 0.99))
+        self._local()
+        q = self.w2.sum() / max(self.n - self.w1.sum(), 1e-9)
+        self.q = 0.0 if self.form == "none" else float(np.clip(q, 0.01, 0.99))
+
+    def _local(self) -> None:
+        self.near = self.prior > LOCAL * self.prior.max()
+        self.other = 1 - self.prior > LOCAL * (1 - self.prior.min())
+
+    def expect(self) -> float:
+        """Work out the posteriors; return by how much the log likelihood rose."""
+        self.w1, self.w2, self.tail = np.empty(self.n), np.empty(self.n), np.empty(self.n)
+        before = self.ll
+        self.ll = _posteriors(
+            self.r1,
+            self.r2,
+            self.prior,
+            self.other,
+            self.s,
+            self.t,
+            self.q,
+            self.c,
+            self.nu,
+            self.w1,
+            self.w2,
+            self.tail,
+        )
+        return self.ll - before
+
+    def run(self, steps: int, swap: bool = False) -> TwoLines:
+        """Take steps until the likelihood has settled; let the line with more rows be the first."""
+        for step in range(steps):
+            self.maximise()
+            refresh = self.steps % 3 == 2
+            self.open_gate(refresh)
+            self.steps += 1
+            if abs(self.expect()) < SETTLED and refresh and step > 1:
+                break
+        if swap and self.w2.sum() > self.w1.sum() and self.t < WIDEST:
+            self.w1, self.w2, self.a = self.w2, self.w1, -self.a[[0, 2, 1]]
+            self.near = self.other = np.ones(self.n, bool)
+            self.tail = np.ones(self.n)
+            if self.steps > 2:
+                self.Z = self.Z[:, [0, 2, 1]].copy()
+            self.steps = 1
+            return self.run(steps)
+        return self
+
+    def evidence(self) -> float:
+        """Return the log likelihood less half of Schwarz's penalty."""
+        second = {"free": self.k + 2, "flat": 3, "parallel": 3, "none": 0}[self.form]
+        size = self.k + 2 + second + np.count_nonzero(self.a[1:]) + math.isfinite(self.nu)
+        return self.ll - 0.5 * size * math.log(self.n)
+
+    def spread(self, A: Array) -> TwoLines:
+        """Return the same model with the posteriors of other rows."""
+        full = TwoLines(A, self.w1, self.w2, self.c, self.floor, self.form, self.nu, steps=2)
+        for name in ("b", "g", "s", "t", "q", "a", "L", "shift", "scatters", "middle"):
+            if hasattr(self, name):
+                setattr(full, name, getattr(self, name))
+        f = np.full(full.n, self.a[0])
+        if not self.a[1:].any():
+            f[:] = math.log(self.prior[0] / (1 - self.prior[0]))
+        for j in (0, 1):
+            if self.a[1 + j]:
+                f += self.a[1 + j] * (full._distance(A, *self.scatters[j]) - self.middle[j])
+        full.prior = _logistic(f)
+        full._local()
+        full.r1, full.r2 = A[:, -1] - A[:, :-1] @ self.b, A[:, -1] - A[:, :-1] @ self.g
+        full.expect()
+        return full
+
+    def settle(self, A: Array, passes: int) -> TwoLines:
+        """Return the model on all rows, after a few steps with the gate as it is."""
+        full = self.spread(A)
+        for _ in range(passes):
+            before = full.b
+            full.maximise()
+            full.expect()
+            d = full.L.T @ (full.b - before)
+            if d @ d < (0.1 * full.s) ** 2 * full.k:
+                break
+        return full
+
+
+# --- honest rivals ------------------------------------------------------------------------------------------------
+
+
+class OneLine:
+    """One line with t noise of variance v0 + v1 o^2: constant, or growing with the fit or along a direction."""
+
+    def __init__(self, A: Array, b: Array, fan: Literal["fit"] | Array | None = None) -> None:
+        self.fan, self.k, self.b, self.slope, self.s, self.n = fan, A.shape[1] - 1, b, 0.0, 1.0, len(A)
+        for _ in range(3):
+            r, o2 = A[:, self.k] - A[:, : self.k] @ self.b, self._opening(A)
+            v: Array = np.ones(len(A))
+            for _ in range(0 if fan is None else 4):  # squared residuals on squared opening (Carroll and Ruppert)
+                u, q = 1 / v**2, np.minimum(r * r, 9 * v) if self.slope else r * r
+                mo, mq = u @ o2 / u.sum(), u @ q / u.sum()
+                slope = max((u * (o2 - mo)) @ q / max((u * (o2 - mo)) @ o2, 1e-300), 0.0)
+                level = max(mq - slope * mo, 1e-2 * mq, 1e-300)
+                self.slope = slope / level
+                v = level * (1 + self.slope * o2)
+            v = 1 + self.slope * o2
+            self.ll, self.nu, self.s = t_noise(r / np.sqrt(v), np.ones(len(A)), self.s)
+            self.ll -= 0.5 * np.log(v).sum()
+            self.b = fit_weighted(A, self._weights(r, v))[0]
+
+    def _opening(self, A: Array) -> Array:
+        if self.fan is None:
+            return np.zeros(len(A))
+        o = A[:, : self.k] @ (self.b if isinstance(self.fan, str) else self.fan)
+        o2 = (o - np.median(o)) ** 2 if isinstance(self.fan, str) else o * o
+        return o2 / (np.mean(o2) + 1e-300)
+
+    def _weights(self, r: Array, v: Array) -> Array:
+        return (
+            ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones(len(r))
+        )
+
+    def evidence(self) -> float:
+        """Return the log likelihood less half of Schwarz's penalty."""
+        extra = 0 if self.fan is None else 1 if isinstance(self.fan, str) else self.k
+        return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + extra) * math.log(self.n)
+
+    def unit(self, A: Array) -> Array:
+        """Return the scale of the noise of each row, up to a factor."""
+        return np.sqrt(1 + self.slope * self._opening(A))
+
+    def weights(self, A: Array) -> Array:
+        """Return the weights that rows have in the fit, at most 1."""
+        w = self._weights(A[:, self.k] - A[:, : self.k] @ self.b, 1 + self.slope * self._opening(A))
+        return w / max(float(w.max()), 1e-300)
+
+
+def looks_normal(r: Array, fit: Array, h: Array) -> bool:
+    """Tell by score tests whether residuals show no skewness, no tails, and nothing that goes with fit or leverage."""
+    z = r / (np.sqrt(np.mean(r * r)) + 1e-300)
+    q = z * z - 1
+    tests = [np.mean(q * z) / math.sqrt(6), np.mean(q * q - 2) / math.sqrt(24)]
+    for a in ((fit - fit.mean()) ** 2, h):
+        a = a - a.mean()
+        size = math.sqrt(np.mean(a * a)) + 1e-300
+        tests += [np.mean(a * z) / size, np.mean(a * q) / size / math.sqrt(2)]
+    return bool(np.max(np.abs(tests)) * math.sqrt(len(r)) < LEVEL and z.max() < 5 and z.min() > -5)
+
+
+def within_chance(difference: Array, L: Array, s: float) -> bool:
+    """Tell whether two fits differ by no more than the noise of the less efficient one explains (Hausman's test)."""
+    d = L.T @ difference
+    return bool(d @ d / s**2 < len(d) + LEVEL * math.sqrt(2 * len(d)))
