@@ -325,7 +325,12 @@ def draw_tags(results: Results) -> Any:
         shares = some.different("bad")
         for method, (style, label) in TAG_STYLES.items():
             bands = {share: some.band("precision", method=method, bad=share) for share in shares}
-            found = {share: band for share, band in bands.items() if band}
+            # The mean, as in the table.
+            found = {
+                share: band._replace(middle=some.mean("precision", method=method, bad=share))
+                for share, band in bands.items()
+                if band
+            }
             plot_band(axes, style, list(found), list(found.values()), label)
         scores = [best_constant(some.where(bad=share)).score for share in shares]
         axes.plot(shares, scores, color="#E69F00", marker="o", label="online median filter of RoTR (ORL-LR)")
