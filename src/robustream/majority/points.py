@@ -182,8 +182,8 @@ def climb(z: Array, starts: Array) -> Array:
     return w
 
 
-def find_cut(points: Array) -> Cut:
-    """Return the cut at the most evident valley of all views."""
+def find_cut(points: Array, weights: Array | None = None) -> Cut:
+    """Return the cut at the most evident valley of all views; weights say which side is the larger."""
     center, axes = principal(points)
     z = ((points - center) @ axes).astype(np.float32)
     k = z.shape[1]
@@ -204,7 +204,7 @@ def find_cut(points: Array) -> Cut:
     views = np.vstack([*lengths, (z @ directions).T])
     z_scores, thresholds = valleys(views).T
     best = int(np.argmax(z_scores))
-    below = np.mean(views[best] <= thresholds[best])
+    below = np.average(views[best] <= thresholds[best], weights=weights)
     # The larger side is the majority; of lengths the inner one, if it may be.
     inner = below >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
@@ -242,24 +242,24 @@ def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
     return views + [white[:, :j] for j in {1, 2, 4, narrow} if 0 < j <= narrow]
 
 
-def peel(points: Array) -> list[Cut | Spread] | None:
+def peel(points: Array, weights: Array) -> list[Cut | Spread] | None:
     """Return the divisions that peel groups off a sample; None where no majority is left."""
     kept, found = points, list[Cut | Spread]()
-    least = HALF * len(points)
+    least = HALF * weights.sum()
     while len(kept) >= FEWEST:
-        division: Cut | Spread = find_cut(kept)
+        division: Cut | Spread = find_cut(kept, weights)
         z = division.evidence if division.evidence >= VALLEY else 0.0
-        if z < STRONG and len(kept) >= least:
+        if z < STRONG and weights.sum() >= least:
             spread = find_spread(kept)
             if spread is not None and spread.evidence >= SCALE and np.sqrt(2 * spread.evidence) > z:
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
-        divides = inside.sum() < least <= len(kept)
+        divides = weights[inside].sum() < least <= weights.sum()
         if z == 0 or inside.all() or (divides and (z < DIVIDE or isinstance(division, Spread))):
             break
         found.append(division)
-        kept = kept[inside]
-    return found if len(kept) >= least else None
+        kept, weights = kept[inside], weights[inside]
+    return found if weights.sum() >= least else None
 
 
 def gap(lengths: Array) -> float:
@@ -324,10 +324,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     keys = row_keys(x)
     size = max(ROWS, SUPPORT // 2 * p)
     chosen = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    if np.ptp(given) > 0:
-        # A row of half the weight is searched half as often: what is found is the majority of the weight.
-        chosen = chosen[np.argsort(keys[chosen])]
-        chosen = chosen[drawn(given[chosen] / given.max())]
+    chosen = chosen[given[chosen] > 0]
     chosen = chosen[np.argsort(keys[chosen])]
     left_out: list[tuple[str, float, Mask]] = []
 
@@ -357,13 +354,13 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
 
     limit = cell_limits(raw, VALLEY) if cells else None
     bad = missing[:, use] if limit is None else missing[:, use] | (np.abs(everything) > limit)
-    divisions, axes, sample = _search(raw, bad[chosen])
+    divisions, axes, sample = _search(raw, bad[chosen], given[chosen])
     if limit is not None:
         kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
         # Undone if they were those of classes, or of rows that went.
         if divisions is None or cell_limits(raw[kept], VALLEY) is None:
             bad = missing[:, use]
-            divisions, axes, sample = _search(raw, bad[chosen])
+            divisions, axes, sample = _search(raw, bad[chosen], given[chosen])
     divisions = divisions or []
     if bad.any():
         everything = fill(everything, bad)
@@ -387,16 +384,16 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     return _answer(x, given, belongs, left_out, missing)
 
 
-def _search(sample: Array, bad: Mask) -> tuple[list[Cut | Spread] | None, Array | None, Array]:
+def _search(sample: Array, bad: Mask, weights: Array) -> tuple[list[Cut | Spread] | None, Array | None, Array]:
     """Return the divisions of a sample, the axes to which it was reduced for want of points, and it there."""
     if bad.any():
         sample = fill(sample, bad)
     _, axes = principal(sample)
     if axes.shape[1] == sample.shape[1]:
-        return peel(sample), None, sample
+        return peel(sample, weights), None, sample
     axes = axes / np.linalg.norm(axes, axis=0)
     sample = sample @ axes
-    return peel(sample), axes, sample
+    return peel(sample, weights), axes, sample
 
 
 def _weigh(sample: Array, points: Array, divisions: list[Cut | Spread]) -> tuple[Array, list[Mask]]:
