@@ -241,8 +241,10 @@ def _sandwich(centered: Array, residuals: Array, weights: Array, moments: Array)
 
 
 def _counted(groups: tuple[Group, ...], rows: int) -> Mapping[str, float]:
-    """Return how many rows were left out for each reason."""
+    """Return how many rows were left out for each reason; a row that several outputs speak against counts once."""
     counts: Counter[str] = Counter()
+    left = np.ones(rows, bool)
     for group in groups:
-        counts[group.reason] += round(group.share * rows)
-    return {reason: float(count) for reason, count in counts.items()}
+        counts[group.reason] += int(np.count_nonzero(group.members & left))
+        left &= ~group.members
+    return {reason: float(count) for reason, count in counts.items() if count}

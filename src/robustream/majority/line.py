@@ -374,6 +374,7 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
     if (
         one is heavy
+        and heavy.nu <= HEAVY
         and heavy.evidence() > max(skewed, normal + MARGIN + GAIN * m)
         and within_chance(heavy.b - bs, Ls, s0)
     ):

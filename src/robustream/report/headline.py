@@ -9,6 +9,7 @@ import numpy as np
 
 from robustream.report.data import FileRecord, ReportData, files_of, verdict_counts
 from robustream.report.numbers import show_count, show_number, show_seconds, show_share
+from robustream.runs.notes import left_out_of
 
 __all__ = ["KeyFigure", "key_figures", "say_outcome", "say_unreadable_lines"]
 
@@ -58,6 +59,13 @@ def key_figures(data: ReportData, files: list[FileRecord]) -> list[KeyFigure]:
         others = len(files) - trusted
         note = f"{show_count(others)} not to be trusted" if others else "all of them"
         figures.append(KeyFigure("Files trusted", f"{show_count(trusted)} of {show_count(len(files))}", note))
+    left_out = left_out_of(data.batches)
+    if left_out.rows:
+        note = (
+            f"{show_count(left_out.rejected)} in rejected batches" if left_out.rejected else "in batches that were kept"
+        )
+        share = show_share(left_out.rows / max(1, left_out.seen))
+        figures.append(KeyFigure("Rows left out", f"{show_count(left_out.rows)} ({share})", note))
     share = show_share(kept / max(1, total))
     figures.append(KeyFigure("Batches kept", f"{show_count(kept)} of {show_count(total)}", share))
     if data.components is not None:
