@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from robustream.spaces import Point
 
-__all__ = ["LEFT_OUT", "Batch", "BatchRecord", "Estimate", "Illegible", "Verdict"]
+__all__ = ["BAD_CELLS", "LEFT_OUT", "Batch", "BatchRecord", "Estimate", "Illegible", "Verdict"]
 
 Verdict = Literal["kept", "rejected", "failed", "late"]
 
 # How a statistic of an estimate begins that counts rows which its learner left out; the reason follows.
 LEFT_OUT = "rows left out: "
+# The statistic that counts single cells which its learner took as missing.
+BAD_CELLS = "bad cells"
 
 
 class Illegible(NamedTuple):

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from robustream.batch import LEFT_OUT, Batch, Estimate, all_finite, describe_failure
+from robustream.batch import BAD_CELLS, LEFT_OUT, Batch, Estimate, all_finite, describe_failure
 from robustream.spaces import Point, PrincipalModels, ProductSpace
 
 __all__ = ["Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe", "Solved"]
@@ -41,6 +41,7 @@ class Solved(NamedTuple):
 
     point: Point
     left_out: Mapping[str, float] = {}
+    cells: int = 0  # single bad cells that were taken as missing
 
 
 class Learner(ABC):
@@ -77,12 +78,14 @@ class Learner(ABC):
             # Overflow in a garbage batch is no news to the user: the result is judged below. (Warnings are not
             # caught: that would change the filters of the whole process, and learners run in threads.)
             with np.errstate(all="ignore"):
-                point, left_out = self.solve(batch, rng)
+                point, left_out, cells = self.solve(batch, rng)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error), stats=batch.stats)
         if not all_finite(point):
             return Estimate(batch.index, batch.label, batch.rows, None, "the estimate is not finite", stats=batch.stats)
         reasons = {LEFT_OUT + reason: rows for reason, rows in left_out.items() if rows}
+        if cells:
+            reasons[BAD_CELLS] = float(cells)
         return Estimate(batch.index, batch.label, batch.rows, point, stats={**batch.stats, **reasons})
 
 

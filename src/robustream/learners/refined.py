@@ -102,7 +102,8 @@ class RefinedPrincipal(PrincipalLearner):
         point = principal_point(
             mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard, len(believed)
         )
-        return Solved(point._replace(moments=moments), _counted(fit.groups, len(rows)))
+        filled = 0 if fit.cells is None else int(fit.cells.sum())
+        return Solved(point._replace(moments=moments), _counted(fit.groups, len(rows)), filled)
 
     def _by_length(self, rows: Array) -> Solved:
         kept = rows[row_weights(rows) > 0]
@@ -146,7 +147,12 @@ class RefinedRegression(Learner):
         # One layout in memory, so that rows give the same bits wherever they come from.
         rows, targets = np.ascontiguousarray(batch.X), np.ascontiguousarray(batch.y).reshape(batch.rows, -1)
         columns, dtype = rows.shape[1], rows.dtype
-        weights, believed, groups = _row_weights(rows.astype(np.float64), targets.astype(np.float64))
+        from robustream.majority import mend
+
+        mended, filled = mend(rows.astype(np.float64))
+        if filled:
+            rows = mended.astype(dtype)
+        weights, believed, groups = _row_weights(mended, targets.astype(np.float64))
         center, moments = _joint_moments(rows, targets, weights, self.problem.fit_intercept)
         require_finite(moments)
         if batch.rows > 1 and not np.any(np.diag(moments)[:columns] > 0):
@@ -169,7 +175,7 @@ class RefinedRegression(Learner):
             residual_cutoff(residuals[believed], scale),
             moments.astype(dtype),
         )
-        return Solved(point, _counted(groups, batch.rows))
+        return Solved(point, _counted(groups, batch.rows), filled)
 
     def _pooled(self) -> PooledRegression:
         return PooledRegression(self.problem)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from robustream.majority.evidence import Array, valleys
+from robustream.majority.evidence import Array, shortest_half, valleys
 
 Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint64]
@@ -26,6 +26,8 @@ Keys = NDArray[np.uint64]
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
 FEW = 0.05  # share of the rows from which on a filled-in value matters
 LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
+MENDED = 0.15  # the same where x is given: rows stay in use, with what their other cells say of the bad one
+VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
 SPREAD_OUT = 0.4  # share of rows with a bad cell from which on cells are left out, not rows
 
 
@@ -98,10 +100,13 @@ def spread_lattice(points: Array, rng: np.random.Generator) -> tuple[Array, bool
     return points, spread
 
 
-def cell_limits(scaled: Array, evidence: float) -> Array | None:
-    """Return the size from which on cells of each column are bad; None unless bad cells come one by one, all over."""
+def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Array | None:
+    """Return the size from which on cells of each column are bad; None unless bad cells come one by one, all over.
+
+    `least` is the share of rows with a bad cell that is asked for.
+    """
     size = np.abs(scaled)
-    if np.mean(size.max(axis=1) > 3) <= SPREAD_OUT:  # too few rows have any cell that is far out
+    if np.mean(size.max(axis=1) > 3) <= least:  # too few rows have any cell that is far out
         return None
     z, threshold = valleys(size.T).T
     limit = np.where((z > evidence) & (np.mean(size <= threshold, axis=0) > 0.75), threshold, np.inf)
@@ -110,7 +115,29 @@ def cell_limits(scaled: Array, evidence: float) -> Array | None:
     # the number of bad cells of a row varies as if they fell independently: not in the same rows, nor by turns
     dispersion = np.var(bad.sum(axis=1)) / max(np.sum(share * (1 - share)), 1e-12)
     independent = 1 - 4 * np.sqrt(2 / len(size)) < dispersion < 1.5
-    return limit if independent and np.mean(bad.any(axis=1)) > SPREAD_OUT else None
+    return limit if independent and np.mean(bad.any(axis=1)) > least else None
+
+
+def mend(x: Array) -> tuple[Array, int]:
+    """Return rows with single bad cells at their conditional means given the others, and how many cells there were.
+
+    For regressions, where x is given: targets on conditional means of x have the same line. Cells are mended only where
+    they come one by one in at least half of the columns, so that an honest column of two kinds is left alone.
+    """
+    n, p = x.shape
+    keys = row_keys(np.ascontiguousarray(x))
+    size = max(1500, 10 * p)
+    some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
+    sample, _ = spread_lattice(x[some], np.random.default_rng(0))
+    center, unit = shortest_half(np.sort(sample.T, axis=1))
+    if p < 4 or not np.all(unit > 0):
+        return x, 0
+    limit = cell_limits((sample - center) / unit, VALLEY, MENDED)
+    if limit is None or np.mean(np.isfinite(limit)) < 0.5:
+        return x, 0
+    scaled = (x - center) / unit
+    bad = np.abs(scaled) > limit
+    return fill(scaled, bad) * unit + center, int(bad.sum())
 
 
 def fill(scaled: Array, bad: Mask, sweeps: int = 5) -> Array:

@@ -52,6 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.majority.columns import LATTICE, copies, row_keys, spread_lattice
+from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import Array, valleys
 from robustream.majority.lines import (
     LEVEL,
@@ -70,7 +71,6 @@ from robustream.majority.lines import (
     t_noise,
     within_chance,
 )
-from robustream.majority.points import VALLEY as EVIDENCE
 from robustream.majority.points import Group, gap
 
 # Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.

@@ -51,13 +51,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from robustream.majority.columns import cell_limits, copies, fill, filled_values, row_keys, spread_lattice
+from robustream.majority.columns import VALLEY, cell_limits, copies, fill, filled_values, row_keys, spread_lattice
 from robustream.majority.evidence import CLEAR, Array, second_scale, shortest_half, valleys
 from robustream.majority.laws import Mask, Mixture, drawn, elliptical, scatter, squared_lengths
 
 ROWS = 1500  # points searched: a group of 1% still has 15
 SUPPORT = 20  # points to an axis that a law needs; four to an axis that a view needs
-VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
 DIVIDE = 3.5  # z score to divide what would else be the majority: none of 3,600 samples without groups has it
 SCALE = 2.5  # nats for a second scale: above the 98% point without groups, but for Cauchy columns at 60 x 5 (3.0)
 STRONG = 5.0  # z score from which on a valley needs no rival: saves time

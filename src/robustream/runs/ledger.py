@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from robustream.aggregators import Assessment
-from robustream.batch import BatchRecord, Estimate, Verdict
+from robustream.batch import BAD_CELLS, BatchRecord, Estimate, Verdict
 
 __all__ = ["Ledger"]
 
@@ -75,7 +75,10 @@ def _record_of(estimate: Estimate, accepted: bool, reason: str) -> BatchRecord:
     verdict: Verdict = "kept" if accepted else "failed"
     weight = estimate.weight if accepted else 0.0
     left_out = estimate.left_out
-    reasons = "; ".join(f"{rows} rows: {why}" for why, rows in left_out.items())
+    said = [f"{rows} rows: {why}" for why, rows in left_out.items()]
+    if BAD_CELLS in estimate.stats:
+        said.append(f"{int(estimate.stats[BAD_CELLS])} single cells were taken as missing")
+    reasons = "; ".join(said)
     return BatchRecord(
         estimate.index,
         estimate.label,
