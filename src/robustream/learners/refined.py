@@ -35,10 +35,6 @@ Mask: TypeAlias = NDArray[np.bool_]
 WIDEST_SOLVED = 500
 # Beyond this many columns the scatter matrix itself is too dear, and rows are judged by their length alone.
 WIDEST_SCATTER = 2000
-# Expected squared sine of the angle to the true directions, from which on directions are not determined.
-LOST = 0.25
-# Share of the rows from which on a group may be a second population rather than a few bad rows.
-SECOND = 0.1
 # Of more outputs than this the leading directions of their residuals are looked at, since each costs a search.
 MOST_TARGETS = 3
 
@@ -70,18 +66,11 @@ class RefinedPrincipal(PrincipalLearner):
         rows = np.ascontiguousarray(batch.X)
         if rows.shape[1] > WIDEST_SCATTER:
             return self._by_length(rows)
-        from robustream.majority import Majority, majority
-        from robustream.majority import moments as moments_of
+        from robustream.majority import majority
 
         fit = majority(rows)
         require_finite(fit.scatter)
         require_finite(np.square(fit.center))
-        large = [group for group in fit.groups if group.share >= SECOND]
-        if large and not _determined(fit.scatter, float(fit.weights.sum()), self.problem.n_components):
-            # A round majority does not describe the rows: what they have in common lies between it and large groups.
-            small = tuple(group for group in fit.groups if group.share < SECOND)
-            weights = np.where(_believed(small, len(rows)), 1.0, 0.0)
-            fit = Majority(*moments_of(rows.astype(np.float64), weights), weights, small, None, not small)
         dtype = rows.dtype
         total = float(fit.weights.sum())
         mean, covariance = fit.center.astype(dtype), fit.scatter * (total / max(total - 1, 1.0))
@@ -184,21 +173,6 @@ class RefinedRegression(Learner):
 def _believed(groups: tuple[Group, ...], rows: int) -> Mask:
     """Mark the rows that are in no group."""
     return ~np.any([np.zeros(rows, bool), *(group.members for group in groups)], axis=0)
-
-
-def _determined(scatter: Array, rows: float, n_components: int) -> bool:
-    """Tell whether some leading directions, up to n_components of them, are determined by a scatter of so many rows.
-
-    The first j eigenvectors are off by the expected squared sine sum_{a <= j < b} l_a l_b / (rows (l_a - l_b)^2)
-    (Anderson, 1963).
-    """
-    values = np.linalg.eigvalsh(scatter)[::-1]
-    values = np.maximum(values, 1e-12 * values[0])
-    for j in range(1, min(n_components, len(values) - 1) + 1):
-        a, b = values[:j, None], values[None, j:]
-        if np.sum(a * b / np.maximum((a - b) ** 2, 1e-300)) < LOST * rows:
-            return True
-    return len(values) <= n_components
 
 
 def _row_weights(X: Array, Y: Array) -> tuple[Array, Mask, tuple[Group, ...]]:

@@ -81,6 +81,7 @@ RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
 MARGIN, GAIN = 5.0, 0.015  # log likelihood, and that for each row, by which two lines must beat every honest rival
+WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a better model, in tables of fewer rows
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
 DECIDED = 0.5  # share of the membership of bad rows that one view of x explains: x decides, then
@@ -89,7 +90,7 @@ AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
-FEW = 0.02  # share of the rows up to which those beyond a gap are a few; more are a bend or a group
+FEW, FEW_ROWS = 0.02, 6  # share, and in small tables number, of rows beyond a gap that are a few; more are a bend
 ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 LEAST = 0.45  # least share of the rows that may be the majority
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
@@ -365,7 +366,7 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     if found is not None:
         return found
     b, far = best.b, max(gap(np.abs(best.r1)), ROUNDING)
-    if 0 < np.mean(np.abs(best.r1) > far) < FEW:
+    if 0 < np.count_nonzero(np.abs(best.r1) > far) <= max(FEW * m, FEW_ROWS):
         return Found(
             _sharp(lambda A: np.abs(A[:, -1] - A[:, :-1] @ b) > far), "a few lie far from the others' line", False
         )
@@ -402,9 +403,12 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
         elif not agrees:
             valley = 0.0
     # Skewed noise has no gap to either side, but lengths of its residuals may have one.
-    enough = signed.z > EVIDENCE or (valley > EVIDENCE and best.evidence() > skewed)
-    if bad.sum() < 2 or not (enough or best.evidence() > max(rival, skewed) + MARGIN + GAIN * m):
+    better = best.evidence() > max(rival, skewed) + MARGIN + GAIN * m
+    enough = better or signed.z > EVIDENCE or (valley > EVIDENCE and best.evidence() > skewed)
+    if bad.sum() < 2 or not enough:
         return None
+    # Both kinds of evidence together need less of each in a small table: a few rows show no valley by themselves.
+    jumps = signed.z > EVIDENCE or (better and signed.z > WEAK and m < SMALL)
     if agrees and valley > EVIDENCE and bad[beyond].sum() > 0.5 * bad.sum():
         bad = beyond.astype(float)
     elif agrees and best.form != "none" and best.w2.sum() > 0.5 * bad.sum():
@@ -412,7 +416,7 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
     views = x_views(Z, (best.g - best.b)[: k - 1], bad)
     apart = gap_in_x(Z, views, bad)
     place = by_places([*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g], bad)
-    if by_levels(columns, bad) > DECIDED or (place and apart is None and signed.z < EVIDENCE):
+    if by_levels(columns, bad) > DECIDED or (place and apart is None and not jumps):
         return None
     if place and apart is not None:
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
@@ -534,7 +538,7 @@ def majority_line(X: Array, y: Array, seed: int = 0) -> Line:
         b = fit_weighted(A[left])[0]
         lengths = np.abs((y - middle) / scale - b[p] - (X - center) @ (b[:p] / unit))
         far = ~stuck & (lengths > max(gap(lengths[~stuck]), ROUNDING))
-        if far.any() and far.mean() < FEW:
+        if 0 < far.sum() <= FEW * n:
             groups.append(_group(far, "a few lie far from the others' line"))
             W[far] = 0.0
     if not found:

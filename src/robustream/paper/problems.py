@@ -24,6 +24,7 @@ from robustream.sources import (
 )
 from robustream.sources.ground_truth import generator_for
 from robustream.spaces import Array, LinearModels, PrincipalModels
+from robustream.spaces.principal import PrincipalValue
 
 __all__ = ["PROBLEMS", "Moments", "PrincipalComponents", "Problem", "Regression", "Rule", "Shared", "Split"]
 
@@ -134,7 +135,10 @@ class PrincipalComponents(Problem):
 
     def read(self, value: tuple[Array | None, ...], *, averaged: bool) -> Array:
         """Return the basis."""
-        basis = value[PrincipalModels(self.size.columns, self.size.components).primary]
+        space = PrincipalModels(self.size.columns, self.size.components)
+        if averaged and PrincipalValue(*value).moments is not None:
+            return np.asarray(space.answer(value, 0, averaged).spectrum.components.T)
+        basis = value[space.primary]
         assert basis is not None
         return basis
 
