@@ -110,7 +110,7 @@ def beijing():
 
 
 def test_beijing_air(beijing):
-    """Skewed readings in which nothing stands apart: the plain answer, and the impossible rows are not ranked higher."""
+    """Skewed readings in which nothing stands apart: the plain answer, with impossible rows ranked no higher."""
     robust, plain, _ = beijing
     assert np.median(robust) == pytest.approx(np.median(plain), rel=1e-6)
 
