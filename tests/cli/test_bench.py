@@ -80,9 +80,10 @@ def test_memory():
 
 
 def test_peaks_are_seen_although_the_memory_was_given_back():
-    # Beyond 32 MB, so that the memory comes from the system and not from what earlier tests gave back.
+    # Beyond 32 MB, so that the memory comes from the system and not from what earlier tests gave back. What they give
+    # back meanwhile counts against the 64 MB.
     peak = peak_above(lambda: np.ones(8_000_000).sum())
-    assert peak is None or peak > 0.9 * 64e6
+    assert peak is None or peak > 0.5 * 64e6
 
 
 def test_start():
