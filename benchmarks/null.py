@@ -4,6 +4,8 @@ For each law, number of points and of dimensions: the 98% points of the best val
 evidence for a second scale (nats; a dot where the two laws did not differ by CLEAR or the majority was not elliptical
 in 98% of the runs), and the share of runs in which a division was made, points stood apart or cells were taken as
 missing. A t weight that leaves no point out is not counted: it is no statement about a point.
+
+Then the same for lines: the share of tables with honest noise of several laws in which anything was left out.
 """
 
 import os
@@ -13,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from robustream.majority import majority_line
 from robustream.majority.columns import spread_lattice
 from robustream.majority.evidence import shortest_half
 from robustream.majority.points import SCALE, VALLEY, find_cut, find_spread, majority
@@ -33,6 +36,28 @@ LAWS = {
 }
 DISCRETE = ("Poisson 3", "five points")
 SIZES = ((60, 2), (60, 5), (60, 20), (200, 2), (200, 20), (600, 5), (600, 50), (1500, 2), (1500, 20), (1500, 50))
+
+NOISE = {
+    "normal": lambda r, n: r.normal(size=n),
+    "uniform": lambda r, n: r.uniform(-1, 1, n),
+    "exponential": lambda r, n: r.exponential(size=n),
+    "log-normal": lambda r, n: r.lognormal(size=n),
+    "gamma 0.5": lambda r, n: r.gamma(0.5, size=n),
+    "Laplace": lambda r, n: r.laplace(size=n),
+    "beta 0.5": lambda r, n: r.beta(0.5, 0.5, n),
+    "t3": lambda r, n: r.standard_t(3, n),
+    "t1.5": lambda r, n: r.standard_t(1.5, n),
+    "two modes": lambda r, n: r.normal(size=n) + 3 * (r.random(n) < 0.5),
+    "Poisson 3": lambda r, n: r.poisson(3, n).astype(float),
+}
+TABLES = tuple((n, p) for n in (60, 200, 1000) for p in (1, 3, 8))
+
+
+def lines_left_out(noise: str, n: int, p: int, seed: int) -> bool:
+    """Return whether anything was left out of an honest table."""
+    rng = np.random.default_rng([seed, n, p])
+    X = rng.normal(size=(n, p))
+    return bool(majority_line(X, X @ rng.normal(size=p) + NOISE[noise](rng, n)).groups)
 
 
 def run(law: str, n: int, p: int, seed: int) -> tuple[float, float, bool]:
@@ -71,6 +96,10 @@ def main() -> None:
         overall += row
         print(f"{law:15}" + "".join(f"{part:>16}" for part in parts) + f"{100 * np.mean(row):7.1f}%", flush=True)
     print(f"all laws and sizes: {100 * np.mean(overall):.1f}% of the runs, worst cell {100 * max(overall):.0f}%")
+    print(f"{'lines':15}" + "".join(f"{f'{n} x {p}':>11}" for n, p in TABLES) + "     all")
+    for noise in NOISE:
+        row = [np.mean([lines_left_out(noise, n, p, seed) for seed in range(runs)]) for n, p in TABLES]
+        print(f"{noise:15}" + "".join(f"{share:11.1%}" for share in row) + f"{np.mean(row):8.2%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Check the GPU kernels against the processor's, then time them: python benchmarks/gpu/run.py OUTPUT_FOLDER [part ...].
 
-Parts: checks, kernels, estimates, sending, pca, tags, tags-refined; all if none is named. `tags=10` takes 10 batches
-and not 100.
+Parts: checks, kernels, refined, estimates, sending, pca, tags, tags-refined; all if none is named. `tags=10` takes 10
+batches and not 100.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from checks import check_estimators, check_kernels
 from common import Floors, Results
 from estimates import time_filter
+from refined import time_refined
 from times import time_kernels
 from workloads import principal, sending, tags
 
@@ -24,6 +25,7 @@ def main() -> None:
     parts = {
         "checks": lambda: (check_kernels(results), check_estimators(results)),
         "kernels": lambda: time_kernels(results, floors),
+        "refined": lambda: time_refined(results),
         "estimates": lambda: time_filter(results, floors),
         "sending": lambda: sending(results),
         "pca": lambda count=100: principal(results, floors, count),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from robustream.batch import BatchRecord
     from robustream.estimators import (
         OutlierRobust,
+        OutlierRobustCovariance,
         OutlierRobustPCA,
         OutlierRobustRegressor,
         TrimmedPCA,
@@ -31,6 +32,7 @@ __all__ = [
     "BatchRecord",
     "FitEvent",
     "OutlierRobust",
+    "OutlierRobustCovariance",
     "OutlierRobustPCA",
     "OutlierRobustRegressor",
     "TrimmedPCA",
@@ -55,6 +57,7 @@ _HOMES = {
     "robustream.batch": ("BatchRecord",),
     "robustream.estimators": (
         "OutlierRobust",
+        "OutlierRobustCovariance",
         "OutlierRobustPCA",
         "OutlierRobustRegressor",
         "TrimmedPCA",

@@ -7,7 +7,8 @@ worked out are empty. What cannot be read is listed, with its place.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,9 @@ from robustream.batch import Batch, Illegible
 from robustream.errors import InvalidInputError
 from robustream.persistence import load_with_extra
 from robustream.sources.lookahead import read_ahead
-from robustream.sources.tables import open_tables
+from robustream.sources.tables import make_limits, open_tables
+from robustream.sources.tables.encoder import Encoder
+from robustream.sources.tables.encoding import unseen_levels
 from robustream.sources.tables.frames import frame_of_rows
 from robustream.sources.tables.schema import UnknownColumnsError
 from robustream.sources.tables.writer import table_writer
@@ -33,7 +36,7 @@ Columns = dict[str, NDArray[Any]]
 _METHODS: dict[What, str] = {"score": "outlier_scores", "predict": "predict", "transform": "transform"}
 
 _ANSWERS: dict[What, tuple[str, ...]] = {
-    "score": ("score", "cutoff", "outlier"),
+    "score": ("score", "cutoff", "outlier", "reason", "expected"),
     "predict": ("prediction",),
     "transform": (),
 }
@@ -50,6 +53,7 @@ class Applied(NamedTuple):
     outliers: int | None  # None where no scores were asked for
     failed: list[tuple[str, str]]  # parts of files that could not be read, and why
     illegible: list[str]  # cells that hold no number, and lines that are no row: the first of each batch and column
+    unseen: Mapping[str, int] = {}  # cells of categories whose level the model has no column for
 
     def say(self) -> str:
         """Return it in a line."""
@@ -57,9 +61,12 @@ class Applied(NamedTuple):
         if self.outliers is not None:
             share = self.outliers / max(1, self.rows - self.empty)
             text += f", {self.outliers:,} of them outliers ({share:.2%})"
-        return text + (
+        text += (
             f", {self.empty:,} without a result for cells that are missing or hold no number." if self.empty else "."
         )
+        for column, cells in self.unseen.items():
+            text += f" Cells of {column!r} whose level has no column of its own: {cells:,}."
+        return text
 
 
 def apply_to_files(
@@ -73,6 +80,8 @@ def apply_to_files(
     header: bool = True,
     separator: str | None = None,
     decimal: str | None = None,
+    max_batch_bytes: int | None = None,
+    max_line_bytes: int | None = None,
     progress: bool = False,
 ) -> Applied:
     """Write what a model says of each row of files to one file, whose name says in which format.
@@ -85,17 +94,19 @@ def apply_to_files(
     work = _work(what, model, _known_targets(extra))
     if taken := [name for name in keep if name in ("file", "row", *_ANSWERS[what])]:
         raise InvalidInputError(f"keep must not name {taken[0]!r}: the output has a column of this name", "keep")
-    names = getattr(model, "feature_names_in_", None)
+    names, encoding = (getattr(model, name, None) for name in ("feature_names_in_", "encoding_"))
     try:
         table = open_tables(
             sources,
             target=_targets(model, extra, target) if what == "score" else None,
-            columns=None if names is None else [str(name) for name in names],
+            columns=None if names is None or encoding is not None else [str(name) for name in names],
+            encoder=None if encoding is None else Encoder(fixed=encoding),
             missing="keep",
             keep=keep,
             header=header,
             separator=separator,
             decimal=decimal,
+            limits=make_limits(max_batch_bytes, max_line_bytes),
         )
     except UnknownColumnsError as error:
         raise InvalidInputError(_say_unknown(error), *error.arguments) from error
@@ -109,6 +120,7 @@ def apply_to_files(
     rows = empty = outliers = 0
     failed: list[tuple[str, str]] = []
     illegible: list[str] = []
+    unseen: Counter[str] = Counter()
     counter = _RowCounter()
     with table_writer(out) as write, _bar(progress, what, source.count) as advance:
         for batch in read_ahead(source.batches(), 2):
@@ -116,6 +128,7 @@ def apply_to_files(
             if batch.failure is not None:
                 failed.append((batch.label, batch.failure))
                 continue
+            unseen.update(unseen_levels(batch.stats))
             columns, complete = _answers(model, work, batch, names)
             file, first = counter.place(batch)
             illegible += [_say_illegible(cells, file, first) for cells in sorted(batch.illegible, key=_row_of)]
@@ -124,7 +137,7 @@ def apply_to_files(
             write(_table(file, first, batch, columns, complete))
             rows, empty = rows + batch.rows, empty + batch.rows - int(complete.sum())
             outliers += int(columns["outlier"].sum()) if what == "score" else 0
-    return Applied(rows, empty, outliers if what == "score" else None, failed, illegible)
+    return Applied(rows, empty, outliers if what == "score" else None, failed, illegible, unseen)
 
 
 def _say_unknown(error: UnknownColumnsError) -> str:
@@ -156,7 +169,7 @@ def _work(what: What, model: Any, targets: Sequence[str]) -> Callable[[Any, Any]
     if not hasattr(model, _METHODS[what]):
         raise InvalidInputError(f"the model is an {type(model).__name__}, which cannot {what}; it can {_can(model)}")
     if what == "score":
-        return _scores(model)
+        return _scores(model, targets)
     if what == "predict":
         return lambda X, _: _named("prediction", model.predict(X), targets)
     return lambda X, _: _named("component", model.transform(X), ())
@@ -166,20 +179,34 @@ def _can(model: Any) -> str:
     return " and ".join(what for what, method in _METHODS.items() if hasattr(model, method))
 
 
-def _scores(model: Any) -> Callable[[Any, Any], Columns]:
+def _scores(model: Any, targets: Sequence[str]) -> Callable[[Any, Any], Columns]:
     def scores(X: Any, y: Any) -> Columns:
         values = model.outlier_scores(X) if y is None else model.outlier_scores(X, y)
         cutoff = model.cutoff_
-        return {"score": values, "cutoff": np.full(len(values), cutoff), "outlier": values > cutoff}
+        answers = {"score": values, "cutoff": np.full(len(values), cutoff), "outlier": values > cutoff}
+        return answers | (_first_reasons(model, X, y, len(values), targets) if hasattr(model, "find_reasons") else {})
 
     return scores
+
+
+def _first_reasons(model: Any, X: Any, y: Any, rows: int, targets: Sequence[str]) -> Columns:
+    """Return the cell that makes each outlier one, and what was expected there; nothing for other rows."""
+    first = model.find_reasons(X, y, most=1)
+    known = {f"y{place}": name for place, name in enumerate(targets)} if len(targets) > 1 else {"y": [*targets, "y"][0]}
+    columns = set(map(str, getattr(model, "feature_names_in_", ())))
+    reason, expected = np.full(rows, None, dtype=object), np.full(rows, np.nan)
+    reason[first.row] = [name if name in columns else known.get(name, name) for name in first.column]
+    expected[first.row] = first.expected
+    return {"reason": reason, "expected": expected}
 
 
 def _answers(
     model: Any, work: Callable[[Any, Any], Columns], batch: Batch, names: NDArray[Any] | None
 ) -> tuple[Columns, NDArray[np.bool_]]:
-    """Return the answers for the complete rows, and which rows are complete."""
+    """Return the answers for the rows that can have one, and which these are."""
     complete = np.isfinite(batch.X).all(axis=1)
+    if getattr(model, "takes_gaps", False):
+        complete = ~np.isinf(batch.X).any(axis=1) & ~np.isnan(batch.X).all(axis=1)
     if batch.y is not None:
         complete &= np.isfinite(batch.y).reshape(batch.rows, -1).all(axis=1)
     X = batch.X[complete]
@@ -202,9 +229,14 @@ def _table(file: str, first: int, batch: Batch, answers: Columns, complete: NDAr
             "file": pa.array(np.full(batch.rows, file, dtype=object)),
             "row": pa.array(first + np.arange(batch.rows)),
             **along,
-            **{name: pa.array(values, from_pandas=True).take(places) for name, values in answers.items()},
+            **{name: _arrow(values).take(places) for name, values in answers.items()},
         }
     )
+
+
+def _arrow(values: NDArray[Any]) -> pa.Array:
+    # Text has its type also where all of it is missing.
+    return pa.array(values, type=pa.string() if values.dtype == object else None, from_pandas=True)
 
 
 def _named(what: str, values: NDArray[Any], names: Sequence[str]) -> Columns:

@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 
 from robustream.spaces import Point
 
-__all__ = ["BAD_CELLS", "LEFT_OUT", "Batch", "BatchRecord", "Estimate", "Illegible", "Verdict"]
+__all__ = [
+    "BAD_CELLS",
+    "GROUP",
+    "LEFT_OUT",
+    "LOST",
+    "LOST_DIFFER",
+    "Batch",
+    "BatchRecord",
+    "Estimate",
+    "Illegible",
+    "RowGroup",
+    "Verdict",
+]
 
 Verdict = Literal["kept", "rejected", "failed", "late"]
 
@@ -18,6 +30,52 @@ Verdict = Literal["kept", "rejected", "failed", "late"]
 LEFT_OUT = "rows left out: "
 # The statistic that counts single cells which its learner took as missing.
 BAD_CELLS = "bad cells"
+
+
+# How statistics of an estimate begin that describe a group of rows which its learner found: what, and the reason.
+GROUP = "group: "
+
+
+class RowGroup(NamedTuple):
+    """Rows of a batch that stand apart from the others for one reason, whether they were left out or not."""
+
+    reason: str
+    rows: int
+    distance: float  # from the believed rows, in their spreads; NaN where it says nothing
+    where: tuple[tuple[int, float], ...] = ()  # columns (targets follow) in which it differs most, and its mean there
+    examples: tuple[int, ...] = ()  # a few rows of it, as places in the batch
+
+    def to_stats(self) -> dict[str, float]:
+        """Return it as statistics of an estimate."""
+        facts: dict[str, float] = {"rows": float(self.rows), "distance": self.distance}
+        facts |= {f"column {column}": mean for column, mean in self.where}
+        facts |= {f"row {number}": float(row) for number, row in enumerate(self.examples)}
+        return {f"{GROUP}{name}: {self.reason}": value for name, value in facts.items() if np.isfinite(value)}
+
+    @classmethod
+    def all_from(cls, stats: Mapping[str, float]) -> tuple[RowGroup, ...]:
+        """Return the groups that statistics of an estimate describe, the largest first."""
+        found: dict[str, dict[str, float]] = {}
+        for name, value in stats.items():
+            if name.startswith(GROUP):
+                what, _, reason = name[len(GROUP) :].partition(": ")
+                found.setdefault(reason, {})[what] = value
+        groups = [
+            cls(
+                reason,
+                int(facts.get("rows", 0)),
+                facts.get("distance", float("nan")),
+                tuple((int(name[7:]), mean) for name, mean in facts.items() if name.startswith("column ")),
+                tuple(int(row) for name, row in facts.items() if name.startswith("row ")),
+            )
+            for reason, facts in found.items()
+        ]
+        return tuple(sorted(groups, key=lambda group: -group.rows))
+
+
+# How the statistics begin that tell of rows of a file which were dropped for their cells: how many, and in how many
+# standard errors they differ from the kept ones. The file follows, and after a line break an example, or the column.
+LOST, LOST_DIFFER = "rows lost: ", "lost rows differ: "
 
 
 class Illegible(NamedTuple):
@@ -45,6 +103,7 @@ class Batch(NamedTuple):
     kept: NDArray[np.bool_] | None = None  # which of the rows that came are in X, where some were dropped
     illegible: tuple[Illegible, ...] = ()  # cells and lines that were taken for missing
     columns: Any = None  # an Arrow table of columns that come along with the rows, if any were asked for
+    lost: Mapping[str, float] = {}  # what is told of rows of a file that were dropped, by LOST and LOST_DIFFER
 
     @property
     def rows(self) -> int:
@@ -94,6 +153,7 @@ class BatchRecord(NamedTuple):
     reason: str
     left_out: int = 0  # rows that the learner left out of the batch's estimate
     left_out_reason: str = ""
+    groups: tuple[RowGroup, ...] = ()  # of rows that stand apart within the batch
 
 
 def describe_failure(error: Exception) -> str:

@@ -11,9 +11,11 @@ __all__ = [
     "DeviceError",
     "EngineError",
     "FailedBatchError",
+    "FewRowsWarning",
     "InvalidInputError",
     "NewerFormatError",
     "NotEnoughRowsError",
+    "RequestError",
     "RobustreamError",
     "RowsLeftOutWarning",
     "StorageError",
@@ -65,6 +67,10 @@ class StorageError(RobustreamError, OSError):
     """A file could not be written; the one that was there before is still there."""
 
 
+class RequestError(RobustreamError, OSError):
+    """What lies at an address could not be had: no answer, no bucket, no permission; the message has no secrets."""
+
+
 class EngineError(RobustreamError, RuntimeError):
     """An engine is missing, cannot start its workers, or has lost all of them."""
 
@@ -79,6 +85,10 @@ class CheckpointError(RobustreamError, ValueError):
 
 class FailedBatchError(RobustreamError, RuntimeError):
     """A batch could not be used, and the run was told to stop then."""
+
+
+class FewRowsWarning(UserWarning):
+    """There are fewer rows than numbers to be learned: many answers fit them exactly."""
 
 
 class RowsLeftOutWarning(UserWarning):

@@ -151,6 +151,9 @@ def test_examples_print_what_the_page_says(
     blocks = blocks_of((ROOT / page).read_text(encoding="utf-8"))
     if page != "docs/getting-started.md":
         shutil.copytree(example_files, tmp_path / "data")
+    # Scripts that are too long for a page lie beside it.
+    for script in (ROOT / "docs").glob("make_*.py"):
+        shutil.copy(script, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", WIDTH)
     # What a child imports is what is tested, whether it is installed or not.

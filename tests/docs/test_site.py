@@ -104,3 +104,11 @@ def test_help_texts_are_those_of_the_program(path: tuple[str, ...], help_texts: 
         check=True,
     ).stdout
     assert help_texts.help_text(path) == printed.replace("python -m robustream", "robustream")
+
+
+def test_every_promise_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[^`:]+)::([^`]+)`", page)
+    assert len(named) >= page.count("\n| ") - 2 * page.count("| promise |")
+    for path, name in named:
+        assert re.search(rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), (path, name)

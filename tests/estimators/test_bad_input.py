@@ -171,3 +171,12 @@ def test_garbage_in_some_batches_is_recorded():
 def test_a_gpu_that_is_not_there(estimator):
     with pytest.raises(DeviceError, match="CuPy"):
         estimator.fit(ROWS, ROWS[:, 0])
+
+
+@pytest.mark.parametrize("model", [rs.OutlierRobustRegressor(), rs.TrimmedRegressor()], ids=lambda m: type(m).__name__)
+def test_fewer_rows_than_coefficients_are_worth_a_warning(model):
+    X = np.random.default_rng(0).normal(size=(6, 4))
+    with pytest.warns(rs.errors.FewRowsWarning, match="2 rows cannot tell 5 coefficients"):
+        model.fit(X[:2], X[:2, 0])
+    model.fit(X, X[:, 0])
+    rs.OutlierRobustRegressor(alpha=0.1).fit(X[:2], X[:2, 0])

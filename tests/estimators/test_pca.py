@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -196,3 +197,108 @@ def test_components_by_share_of_the_variance(rows, share):
     in_batches = rs.OutlierRobustPCA(share, batch_size=200).fit(rows)
     assert in_batches.components_.shape == plain.components_.shape
     assert len(in_batches.get_feature_names_out()) == len(plain.components_)
+
+
+# Directions of variances that lie well apart, in no columns of their own.
+AXES = np.linalg.qr(np.random.default_rng(99).normal(size=(5, 5)))[0]
+DEVIATIONS = np.array([5.0, 3.0, 1.8, 1.0, 0.5])
+
+
+def draw(rng, count, freedom=np.inf):
+    rows = rng.normal(size=(count, 5)) * DEVIATIONS @ AXES
+    return rows if np.isinf(freedom) else rows * np.sqrt((freedom - 2) / rng.chisquare(freedom, count))[:, None]
+
+
+def held(model, quantile, standardize):
+    """Return which loadings and variances lie within their intervals."""
+    covariance = (AXES.T * DEVIATIONS**2) @ AXES
+    if standardize:
+        deviation = np.sqrt(np.diag(covariance))
+        covariance /= np.outer(deviation, deviation)
+    values, vectors = np.linalg.eigh(covariance)
+    variance, truth = values[::-1][:3], vectors.T[::-1][:3]
+    truth = truth * np.sign(np.sum(truth * model.components_, axis=1, keepdims=True))
+    return (
+        np.mean(np.abs(model.components_ - truth) <= quantile * model.components_stderr_),
+        np.mean(np.abs(model.explained_variance_ - variance) <= quantile * model.explained_variance_stderr_),
+    )
+
+
+@pytest.mark.parametrize(("batches", "runs"), [(1, 150), (20, 60)])
+@pytest.mark.parametrize(("freedom", "standardize"), [(np.inf, False), (8, False), (np.inf, True)])
+def test_standard_errors_hold_what_they_promise(batches, runs, freedom, standardize):
+    shares = []
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, batches])
+        model = rs.OutlierRobustPCA(3, standardize=standardize)
+        for _ in range(batches):
+            model.partial_fit(draw(rng, 1000 if batches == 1 else 300, freedom))
+        # As many degrees of freedom as batches, less one; of one batch as many as rows.
+        shares.append(held(model, t.ppf(0.975, batches - 1 if batches > 1 else 999), standardize))
+    # Three directions a run are trials of their own; four standard deviations of the binomial law.
+    slack = 4 * np.sqrt(0.95 * 0.05 / (3 * runs))
+    np.testing.assert_allclose(np.mean(shares, axis=0), 0.95, atol=slack)
+
+
+def test_standard_errors_of_normal_rows_are_those_of_anderson():
+    count = 20_000
+    model = rs.OutlierRobustPCA(2).fit(draw(np.random.default_rng(0), count))
+    variance = DEVIATIONS**2
+    # Fourth moments of 2,000 normal rows are known to 7.5 / 2 / sqrt(2000), 8%, and their root to half of it.
+    np.testing.assert_allclose(model.explained_variance_stderr_, variance[:2] * np.sqrt(2 / count), rtol=0.16)
+    for place in range(2):
+        ratios = [variance[place] * v / (variance[place] - v) ** 2 if v != variance[place] else 0 for v in variance]
+        expected = np.sqrt(np.array(ratios) @ AXES**2 / count)
+        np.testing.assert_allclose(model.components_stderr_[place], expected, rtol=0.16)
+
+
+def test_standard_errors_count_what_honest_batches_differ_by():
+    rng = np.random.default_rng(0)
+    model = rs.OutlierRobustPCA(1)
+    factors = np.exp(rng.normal(size=40) * 0.3)
+    for factor in factors:
+        model.partial_fit(rng.normal(size=(300, 3)) * [4 * factor, 1.0, 1.0])
+    assert {record.verdict for record in model.batch_report_} == {"kept"}
+    # The mean of 40 variances that differ; those of 300 rows differ by chance a tenth as much.
+    assert model.explained_variance_stderr_[0] == pytest.approx(16 * np.std(factors**2) / np.sqrt(40), rel=0.15)
+
+
+def test_standard_errors_where_nothing_can_be_told(rows):
+    for model in (rs.OutlierRobustPCA(2, learner="classical"), rs.OutlierRobustPCA(2, aggregator="geometric-median")):
+        model.set_params(batch_size=200).fit(rows)
+        assert model.components_stderr_.shape == (2, 5)
+        assert np.isnan(model.components_stderr_).all()
+        assert np.isnan(model.explained_variance_stderr_).all()
+    # A covariance that is the identity has no directions, but variances.
+    centered = rows - rows.mean(axis=0)
+    white = centered @ np.linalg.inv(np.linalg.cholesky(np.cov(centered.T))).T
+    for model in (rs.OutlierRobustPCA(2).fit(white), rs.OutlierRobustPCA(2, batch_size=200).fit(white)):
+        assert np.isnan(model.components_stderr_).all()
+        assert (model.explained_variance_stderr_ < 0.1).all()
+
+
+def test_standard_errors_of_a_share_of_a_mean_and_of_a_file(rows, tmp_path):
+    model = rs.OutlierRobustPCA(0.9, batch_size=400).fit(rows)
+    assert model.components_stderr_.shape == model.components_.shape
+    assert [row[2] for row in model.summary().rows] == model.explained_variance_stderr_.tolist()
+    rs.save(model, tmp_path / "model.safetensors")
+    loaded = rs.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.components_stderr_, model.components_stderr_)
+    mean = rs.OutlierRobustPCA(2, aggregator="mean", batch_size=100).fit(rows)  # which keeps no estimates
+    whole = rs.OutlierRobustPCA(2, batch_size=2000).fit(rows)
+    np.testing.assert_allclose(mean.explained_variance_stderr_, whole.explained_variance_stderr_, rtol=0.3)
+
+
+@pytest.mark.parametrize("batch_size", [2000, 400, 100])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_standard_errors_know_no_units(rows, batch_size, standardize):
+    single = (rows - 100).astype(np.float32)
+    factor = np.float32(2.0**40)  # variances are numbers in float32, their squares are not
+    one, other = (
+        rs.OutlierRobustPCA(2, batch_size=batch_size, standardize=standardize).fit(table)
+        for table in (single, single * factor)
+    )
+    assert {record.verdict for record in other.batch_report_} == {"kept"}
+    np.testing.assert_allclose(other.components_stderr_, one.components_stderr_, rtol=1e-4)
+    unit = 1.0 if standardize else 2.0**80
+    np.testing.assert_allclose(other.explained_variance_stderr_, one.explained_variance_stderr_ * unit, rtol=1e-4)

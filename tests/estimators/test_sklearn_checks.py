@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, for all five estimators."""
+"""scikit-learn's own checks, for all estimators."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ ESTIMATORS = [
     rs.TrimmedRegressor(),
     rs.TrimmedRegressor(trim=0.1, scale=False, fit_intercept=False),
     rs.OutlierRobustPCA(),
+    rs.OutlierRobustCovariance(),
     rs.OutlierRobustPCA(1, learner="trimmed", aggregator="online-median", standardize=True),
     rs.OutlierRobustRegressor(),
     rs.OutlierRobustRegressor(aggregator="mean", alpha=0.1, batch_size=20),

@@ -112,14 +112,17 @@ def test_the_variance_of_the_coefficients_is_the_sandwich():
     centered = rows - rows.mean(axis=0)
     residuals = (rows @ [[1.0], [2.0]] + noise) - (rows - point.x_center) @ point.coef.T - point.y_center
     bread = np.linalg.inv(centered.T @ centered)
-    sandwich = bread @ (centered * residuals**2).T @ centered @ bread * 400 / 397
-    np.testing.assert_allclose(point.coef_variance[0], np.diag(sandwich), rtol=1e-8)
+    leverage = np.einsum("ij,jk,ik->i", centered, bread, centered) + 1 / 400
+    design = np.column_stack([centered, np.ones(400)])
+    bread = np.linalg.inv(design.T @ design)
+    sandwich = bread @ (design * (residuals[:, 0] / (1 - leverage))[:, None] ** 2).T @ design @ bread
+    np.testing.assert_allclose(point.variance[0], sandwich, rtol=1e-8, atol=1e-12)
 
 
 def test_later_batches_leave_the_variance_to_the_spread():
     rows = np.random.default_rng(0).normal(size=(50, 2))
     learner = Classical().regression(LinearProblem())
-    assert LinearPoint(*solve(learner, rows, rows[:, :1], index=8)).coef_variance is None
+    assert LinearPoint(*solve(learner, rows, rows[:, :1], index=8)).variance is None
 
 
 def test_units_of_the_columns_do_not_matter():

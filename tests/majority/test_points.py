@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from robustream.majority.evidence import DEPTH, WIDTHS, _valleys, second_scale, shortest_half, valley
-from robustream.majority.points import majority
+from robustream.majority.laws import Mixture, posteriors, squared_lengths
+from robustream.majority.points import ROWS, majority
 
 RNG = np.random.default_rng
 
@@ -165,3 +166,25 @@ def test_bad_cells_all_over():
     assert found.cells is not None
     a, b = np.linalg.eigh(found.scatter)[1][:, -4:], np.linalg.eigh(np.cov(x.T))[1][:, -4:]
     assert np.linalg.norm(a @ a.T - b @ b.T) < 0.1
+
+
+def test_copies_of_a_row_that_the_search_does_not_see_are_found_all_the_same():
+    # The rows that are searched are chosen by a hash of their content: all copies of a row, or none.
+    for seed in range(6):
+        x = np.random.default_rng(seed).normal(size=(3 * ROWS, 3))
+        x[:450] = np.random.default_rng(seed + 100).normal(size=3)
+        assert [(group.rows, group.reason) for group in majority(x).groups] == [(450, "copies of one row")]
+
+
+@pytest.mark.parametrize("freedom", [3.0, np.inf])
+def test_the_compiled_posteriors_are_the_plain_ones(freedom):
+    rng = RNG(0)
+    points = np.vstack([rng.normal(size=(500, 3)), rng.normal(6, 2, size=(200, 3))])
+    mixture = Mixture(points, np.stack([np.arange(700) < 500, np.arange(700) >= 500]).astype(float))
+    mixture.freedom = freedom
+    squares = [squared_lengths(law.white(points)) for law in mixture.laws]
+    posterior, tail, likeliest = mixture.weigh(points)
+    plain = posteriors(mixture.laws, squares, freedom)
+    np.testing.assert_allclose(posterior, plain[0], rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(tail, mixture.tail_weights(squares[0]), rtol=1e-12)
+    np.testing.assert_array_equal(likeliest, plain.argmax(axis=0))

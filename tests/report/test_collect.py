@@ -33,7 +33,7 @@ def test_the_report_names_every_bad_file_and_no_other(pca_data, regression_data,
         files = files_of(data.batches)
         assert len(files) == 40
         assert {file.path for file in files if file.verdict != "kept"} == bad_files
-        assert data.outcome.startswith("16 of 40 files should not be trusted: 5 could not be used and 11 contradict")
+        assert data.outcome.endswith("Of 40 files 5 could not be used and 11 contradict the others.")
 
 
 def test_a_regression_is_read_as_its_summary_says():
@@ -43,7 +43,7 @@ def test_a_regression_is_read_as_its_summary_says():
     model = rs.OutlierRobustRegressor(batch_size=50).fit(X, Y)
     found = collect(model, {"targets": ["sales", "returns"]}).coefficients
     assert found.targets == ("sales", "returns")
-    rows = np.array([row[1:] for row in model.summary().rows], dtype=float)
+    rows = np.array([row[1:] for row in model.summary().rows if "intercept" not in row[0]], dtype=float)
     for column, table in enumerate((found.coef, found.stderr, None, found.p_value, found.low, found.high)):
         if table is not None:
             np.testing.assert_allclose(rows[:, column], table.ravel())

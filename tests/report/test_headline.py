@@ -40,6 +40,7 @@ def test_batches_of_arrays_are_no_files():
 
 def test_a_file_is_judged_by_most_of_its_batches():
     batches = [
+        *(record(f"mostly#{k}-9", "rejected" if k < 4 else "kept") for k in range(5)),
         *(record(f"good#{k}-9") for k in range(4)),
         *(record(f"half#{k}-9", "rejected" if k < 2 else "kept", 5.0 + k, f"reason {k}") for k in range(4)),
         *(record(f"some#{k}-9", "rejected" if k < 1 else "kept", 3.0, "odd") for k in range(4)),
@@ -49,7 +50,8 @@ def test_a_file_is_judged_by_most_of_its_batches():
     files = {file.path: file for file in files_of(batches)}
     assert {path: file.verdict for path, file in files.items()} == {
         "good": "kept",
-        "half": "rejected",
+        "mostly": "rejected",
+        "half": "partly",
         "some": "partly",
         "gone": "failed",
         "slow": "late",
@@ -75,18 +77,25 @@ def test_the_outcome_is_said_in_plain_words():
     assert say_outcome(report()) == "No batch has been seen yet."
     assert say_outcome(report(*good)) == "None of the 3 files had to be left out."
     assert say_outcome(report(*good, record("x#0-9", "rejected"))) == (
-        "1 of 4 files should not be trusted: 1 contradicts the others."
+        "100 of 400 rows (25.0%) should not be trusted. Of 4 files 1 contradicts the others."
     )
     assert say_outcome(report(record("rows 0-9"), record("rows 10-19", "failed"), record("rows 20-29", "late"))) == (
-        "1 of 3 batches should not be trusted: 1 could not be used. 1 came too late to count."
+        "Of 3 batches 1 could not be used. 1 came too late to count."
     )
     partly = [record(f"p#{k}-9", "failed" if k == 0 else "kept") for k in range(3)]
-    assert say_outcome(report(*good, *partly)) == "1 of 4 files has some bad batches."
-    assert say_outcome(report(*good, *partly, record("x", "failed"))) == (
-        "1 of 5 files should not be trusted: 1 could not be used. 1 more file has some bad batches."
+    assert say_outcome(report(*good, *partly)) == "Of 4 files 1 is bad in part."
+    assert say_outcome(report(*good, *partly, record("x", "failed"), record("y#0-9", "rejected"))) == (
+        "100 of 800 rows (12.5%) should not be trusted. Of 6 files 1 could not be used, 1 contradicts the others and "
+        "1 is bad in part."
+    )
+    single = good[0]._replace(left_out=1)
+    assert say_outcome(report(single, *good[1:])) == (
+        "1 of 300 rows (0.3%) should not be trusted. None of the 3 files had to be left out as a whole."
     )
 
 
 def test_batches_that_are_no_longer_listed_count_as_kept():
-    data = report(record("rows 0-9", "rejected"))._replace(batches_seen=1000)
-    assert say_outcome(data) == "1 of 1,000 batches should not be trusted: 1 contradicts the others."
+    data = report(record("rows 0-9", "rejected"))._replace(batches_seen=1000, rows_seen=100_000)
+    assert say_outcome(data) == (
+        "100 of 100,000 rows (0.1%) should not be trusted. Of 1,000 batches 1 contradicts the others."
+    )

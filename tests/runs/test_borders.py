@@ -87,10 +87,10 @@ def test_waiting_rows_count_when_an_attribute_is_read_and_are_not_stored(rows):
 
     model = fed(100, 110)
     assert model.n_batches_seen_ == 1
-    # Ten of the twenty rows that make a batch here: half of a batch's weight.
-    expected = (rows[:100].mean(axis=0) + 0.5 * rows[100:110].mean(axis=0)) / 1.5
+    # Up to row 108, since steps are 4 rows here; eight of the twenty rows that make a batch have 0.4 of its weight.
+    expected = (rows[:100].mean(axis=0) + 0.4 * rows[100:108].mean(axis=0)) / 1.4
     np.testing.assert_allclose(model.mean_, expected)
-    assert [record.rows for record in model.batch_report_] == [100, 10]
+    assert [record.rows for record in model.batch_report_] == [100, 8]
     assert "waiting" in model.batch_report_[1].label
     # Reading must not change what comes next.
     model.partial_fit(rows[110:120])
@@ -144,3 +144,35 @@ def test_any_number_of_workers_gives_the_same_bits(rows, n_jobs):
 def test_bad_numbers_of_workers_are_refused(wrong):
     with pytest.raises(InvalidInputError, match="n_jobs"):
         count_workers(wrong)
+
+
+@pytest.mark.parametrize("size", [10, 50])
+def test_bad_small_calls_do_not_taint_good_ones(size):
+    """Four calls in ten follow another line, all calls are below the learner's minimum of 105 rows."""
+    rng = np.random.default_rng(0)
+    coef, columns = rng.normal(size=20), 20
+    model, good = rs.OutlierRobustRegressor(), []
+    for _ in range(10_000 // size):
+        X = rng.normal(size=(size, columns))
+        bad = rng.random() < 0.4
+        y = X @ (-coef if bad else coef) + rng.normal(size=size)
+        good += [] if bad else [(X, y)]
+        model.partial_fit(X, y)
+    X, y = (np.concatenate(parts) for parts in zip(*good, strict=True))
+    oracle = np.linalg.lstsq(X, y, rcond=None)[0]
+    assert np.linalg.norm(model.coef_ - coef) < 1.5 * np.linalg.norm(oracle - coef)
+
+
+def test_the_answer_changes_at_its_pace_when_rows_come_one_by_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6_000, 3))
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=len(X))
+    model = rs.OutlierRobustRegressor().partial_fit(X[:5_000], y[:5_000])
+    changes, seen = 0, model.coef_
+    for row in range(5_000, 5_299):  # 300 would be a batch
+        model.partial_fit(X[row : row + 1], y[row : row + 1])
+        now = model.coef_
+        changes, seen = changes + (not np.array_equal(now, seen)), now
+    assert model.run_.pending_rows == 299
+    assert model.run_.counted_rows == 120  # up to row 5,120: 256 rows are a step from 4,096 to 8,191 rows
+    assert changes == 1

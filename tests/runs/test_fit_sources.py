@@ -175,11 +175,12 @@ def test_the_worst_rows_are_named(tmp_path):
             X[7, 0] = np.nan
         pq.write_table(pa.table({f"c{k}": X[:, k] for k in range(3)}), tmp_path / f"{number}.parquet")
     model = rs.fit(rs.OutlierRobustPCA(1), tmp_path)
-    label, row, score, values = model.fit_notes_["worst_rows"][0]
+    label, row, score, values, reason = model.fit_notes_["worst_rows"][0]
     assert "4.parquet" in label
     assert row == 123
     assert score > 5
     assert values == {"c0": 60.0, "c1": 60.0, "c2": 60.0}
+    assert "is 60, expected" in reason
 
 
 def test_worst_rows_show_their_targets_and_their_oddest_values():

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
 
 import robustream as rs
+from robustream.report.data import files_of
 from robustream.runs.notes import left_out_of
 
 
@@ -36,11 +41,61 @@ def test_a_row_counts_once_however_many_outputs_speak_against_it():
     assert record.left_out == bad.sum()
 
 
-@pytest.mark.parametrize(("share", "warned"), [(0.1, False), (0.35, True)])
-def test_a_quarter_of_the_rows_is_worth_a_warning(share, warned):
+@pytest.mark.parametrize(("share", "warned"), [(0.07, False), (0.15, True), (0.35, True)])
+def test_a_group_of_a_tenth_of_the_rows_is_worth_a_warning(share, warned):
     X, y, _ = table(share)
     with pytest.warns(rs.errors.RowsLeftOutWarning, match="second honest population") if warned else nullcontext():
         rs.OutlierRobustRegressor().fit(X, y)
+
+
+def test_groups_are_told():
+    X, y, bad = table(0.2)
+    names = pd.DataFrame(X, columns=["a", "b", "c"])
+    (group,) = rs.OutlierRobustRegressor().fit(names, y).groups_
+    assert group.rows == bad.sum()
+    assert group.share == bad.mean()
+    assert group.distance == pytest.approx(40, rel=0.1)  # the noise has scale 1
+    assert next(iter(group.where)) == "y"
+    assert group.where["y"] == pytest.approx(40, rel=0.05)
+    assert [row for _, row in group.examples] == np.flatnonzero(bad)[:3].tolist()
+    assert group.batches == ("rows 0-1999",)
+    X[bad] += [0, 60, 0]
+    (cloud,) = rs.OutlierRobustPCA(2).fit(X).groups_
+    assert next(iter(cloud.where)) == "x1"
+    assert cloud.where["x1"] == pytest.approx(60, abs=0.3)
+    assert "60" in str(cloud)
+
+
+def test_groups_of_rejected_batches_and_of_many_batches():
+    X, y, bad = table(0.2)
+    model = rs.OutlierRobustRegressor(batch_size=200).fit(X, y)
+    assert sum(group.rows for group in model.groups_) == bad.sum()
+    assert len({label for group in model.groups_ for label in group.batches}) == 10
+    y[:600] = -X[:600] @ [1.0, 2.0, 3.0] + 5
+    first = rs.OutlierRobustRegressor(batch_size=200).fit(X, y).groups_[0]
+    assert first.batches == ("rows 0-199", "rows 200-399", "rows 400-599")
+    assert first.rows == 600
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 200])
+def test_all_groups_can_be_taken_for_honest(batch_size, tmp_path):
+    X, y, bad = table(0.2)
+    X[bad] += [0, 60, 0]
+    y[:600] += 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = rs.OutlierRobustRegressor(batch_size=batch_size, keep_groups=True).fit(X, y)
+        cloud = rs.OutlierRobustPCA(1, batch_size=batch_size, keep_groups=True).fit(X)
+    plain = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(model.coef_, plain.coef_)
+    np.testing.assert_allclose(model.intercept_, plain.intercept_)
+    np.testing.assert_allclose(np.abs(cloud.components_), np.abs(PCA(1).fit(X).components_), atol=1e-3)
+    assert left_out_of(model.batch_report_).rows == 0
+    if batch_size == "auto":  # the groups are told all the same
+        assert cloud.groups_[0].rows == bad.sum()
+        assert not cloud.groups_[0].left_out
+    rs.save(cloud, tmp_path / "model.rs")
+    assert rs.load(tmp_path / "model.rs").groups_ == cloud.groups_
 
 
 def test_rejected_batches_count_too():
@@ -67,3 +122,21 @@ def test_single_bad_cells_are_said():
     assert "single cells were taken as missing" in model.batch_report_[0].left_out_reason
     # Least squares on the clean table is off by about sqrt(1 / 2000) in each coefficient.
     assert np.abs(model.coef_ - 1).max() < 0.15
+
+
+def test_rows_of_files_are_on_record_too(tmp_path):
+    """The record of a run over files has what its learners left out."""
+    X, y, bad = table(0.1)
+    for number in range(4):
+        part = slice(500 * number, 500 * number + 500)
+        cells = np.column_stack([X[part], y[part]]).astype(str)
+        if number == 2:
+            cells[:60, 0] = "NA"
+        lines = "\n".join(",".join(row) for row in cells)
+        (tmp_path / f"{number}.csv").write_text(f"a,b,c,y\n{lines}\n")
+    model = rs.fit(rs.OutlierRobustRegressor(), str(tmp_path), target="y")
+    records = model.batch_report_
+    assert [record.left_out for record in records[:2]] == [bad[:500].sum(), bad[500:1000].sum()]
+    assert left_out_of(records).rows == bad.sum() - bad[1000:1060].sum()
+    files = {file.path: file for file in files_of(records)}
+    assert files[records[0].label.rpartition("#")[0]].left_out == bad[:500].sum()

@@ -22,7 +22,7 @@ from robustream.aggregators.held import Held, recency_weights
 from robustream.aggregators.retaining import Keeping
 from robustream.batch import Estimate
 from robustream.kernels.median import geometric_median
-from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace
+from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace, say_differences, say_factor
 from robustream.spaces.factored import leading_directions
 
 __all__ = ["Filtered"]
@@ -36,6 +36,8 @@ _FEW, _FEWEST, _LEAP, _LEAP_OF_FEW, _LEAP_OF_THREE = 30, 8, 8.0, 10.0, 100.0
 # A batch that is noisier by a factor has an estimate that lies off by that factor: from the same one on it is no
 # estimate of the same thing, and one with as much too little noise has been fitted to something else.
 _SCALE_FACTOR = float(np.log(8.0))
+# Where an estimate is dropped for something else, noise that differs by this factor is said too: it may well be why.
+_NOTED_FACTOR = float(np.log(2.0))
 # Measured, the largest of honest log scales exceeds it in 2 of 1,000 samples of 8 and hardly ever in larger ones where
 # they are normal, in 1 of 50 to 1 of 10 (of 8 to 100) where they have the tails of a t law with 3 degrees of freedom.
 _SCALE_SPREADS = 12.0
@@ -45,6 +47,8 @@ _MOST_ROWS = 4.0
 _FARTHEST = 1e6  # spreads; squares of these and their sums lose no digits of the others
 # Tangents of angles beyond this are right angles, and say no more.
 _STEEPEST = 8.0
+# Cosine of the angle, 45 degrees, within which half of all subspaces must have a direction that is common to them.
+_COMMON = 0.5**0.5
 
 
 class Outcome(NamedTuple):
@@ -53,7 +57,8 @@ class Outcome(NamedTuple):
     value: tuple[Array | None, ...]
     kept: Mask
     distances: Array
-    reasons: dict[int, str]
+    blamed: dict[int, int]  # the part that spoke against each estimate that is not kept
+    reasons: dict[int, str]  # why, where the numbers at hand say it
 
 
 class Filtered(Keeping):
@@ -71,6 +76,8 @@ class Filtered(Keeping):
     ----------
     budget : int or str, default="256 MB"
         How many estimates to keep, as a number or as a size; beyond it a uniform sample is kept.
+    keep_groups : bool, default=False
+        Whether estimates that stand apart are taken for honest: none is dropped then, and the value is the plain mean.
 
     Examples
     --------
@@ -89,8 +96,9 @@ class Filtered(Keeping):
     name: ClassVar[str] = "filtered"
     averages: ClassVar[bool] = True
 
-    def __init__(self, budget: int | str = "256 MB") -> None:
+    def __init__(self, budget: int | str = "256 MB", keep_groups: bool = False) -> None:
         super().__init__(budget)
+        self.keep_groups = keep_groups
         self._last: tuple[Held, Outcome] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,6 +112,7 @@ class Filtered(Keeping):
         """Return the verdict on each held estimate."""
         outcome = self._outcome(state)
         kept, weights = outcome.kept, recency_weights(state)
+        reasons = outcome.reasons | _say_reasons(state, outcome)
         shares = np.where(kept, weights, 0.0)
         shares *= len(kept) / max(float(shares.sum()), 1e-300)
         return [
@@ -112,7 +121,7 @@ class Filtered(Keeping):
                 float(shares[place]),
                 float(outcome.distances[place]),
                 not kept[place],
-                outcome.reasons.get(place, ""),
+                reasons.get(place, ""),
             )
             for place, estimate in enumerate(state.estimates)
         ]
@@ -128,36 +137,80 @@ class Filtered(Keeping):
         if last is None or last[0] is not state:
             # Copies and other degenerate samples divide by spreads of zero; what comes of it is judged, not shown.
             with np.errstate(all="ignore"):
-                last = (state, _work_out(state))
+                last = (state, _work_out(state, self.keep_groups))
             self._last = last
         return last[1]
 
 
-def _work_out(state: Held) -> Outcome:
+def _work_out(state: Held, keep_groups: bool) -> Outcome:
     recency = recency_weights(state)
-    weights = count_copies_once(state.estimates, recency)
+    weights = recency if keep_groups else count_copies_once(state.estimates, recency)
     count, space = len(weights), state.space
     factors: dict[int, Array] = {}
-    kept, distances = np.ones(count, bool), np.ones(count)
+    kept, distances = np.ones(count, bool), np.full(count, float(count > 1))
     reasons: dict[int, str] = {}
+    blamed: dict[int, int] = {}
     settled: list[Array | None] = []
+    stale = False
     for place, part in enumerate(space.parts):
         present, points = _present(state, place, settled)
-        if part.role != "passenger" and len(points) and kept[present].any():
+        judged = part.role != "passenger" and not keep_groups and count > 1
+        if judged and len(points) and kept[present].any():
             whole = [state.estimates[k].point or () for k in present]
             weigh = space.weigher(place, whole)
             verdict = _judge(part, points, recency[present], kept[present], weigh)
             factors[place] = verdict.factors
+            dropped = np.flatnonzero(kept[present] & ~verdict.kept)
+            blamed |= dict.fromkeys(present[dropped].tolist(), place)
             reasons |= {int(present[k]): reason for k, reason in verdict.reasons.items() if kept[present[k]]}
-            kept[present] &= verdict.kept
+            stale |= place > 0 and len(dropped) > 0
             if place == space.primary:
-                distances[present] = verdict.distances
-        settled.append(_settle(state, place, settled, weights, kept, factors.get(place)))
-    # A later part may have spoken against estimates that earlier ones were settled with.
-    settled = []
-    for place in range(len(space.parts)):
-        settled.append(_settle(state, place, settled, weights, kept, factors.get(place)))
-    return Outcome(tuple(settled), kept, distances, reasons)
+                believed = kept[present]
+                distances[present[believed]] = verdict.distances[believed]
+            # One that is dropped is shown at the distance in the part that it is dropped for.
+            distances[present[dropped]] = verdict.distances[dropped]
+            kept[present] &= verdict.kept
+        settled.append(_settle(state, place, settled, (present, points), weights, kept, factors.get(place)))
+    if stale:  # a later part has spoken against estimates that earlier ones were settled with
+        settled = []
+        for place in range(len(space.parts)):
+            found = _present(state, place, settled)
+            settled.append(_settle(state, place, settled, found, weights, kept, factors.get(place)))
+    return Outcome(tuple(settled), kept, distances, blamed, reasons)
+
+
+def _say_reasons(state: Held, outcome: Outcome) -> dict[int, str]:
+    """Return in words what each dropped estimate is dropped for; only who asks for verdicts pays for them."""
+    reasons = _say_noise(state, outcome)
+    for place in sorted(set(outcome.blamed.values())):
+        blamed = {k for k, part in outcome.blamed.items() if part == place and k not in outcome.reasons}
+        present, _ = _present(state, place, list(outcome.value))
+        points = [state.estimates[k].point or () for k in present]
+        doubted = [k for k, estimate in enumerate(present.tolist()) if estimate in blamed]
+        noisy = {k for k in doubted if int(present[k]) in reasons}
+        said = say_differences(state.space, place, points, outcome.value, outcome.kept[present], doubted, noisy)
+        for k, words in zip(present[doubted].tolist(), said, strict=True):
+            reasons[k] = "; ".join(filter(None, [words, reasons.get(k)]))
+    return reasons
+
+
+def _say_noise(state: Held, outcome: Outcome) -> dict[int, str]:
+    """Return which dropped estimates come from batches that were much noisier than the others, or quieter."""
+    reasons: dict[int, str] = {}
+    for place, part in enumerate(state.space.parts):
+        if part.role == "noise" and outcome.blamed:
+            present, points = _present(state, place, list(outcome.value))
+            logs = _log_scales(part, points) if len(points) else np.empty((0, 1))
+            off = np.median(logs - np.median(logs[outcome.kept[present]], axis=0), axis=1)
+            for k, factor in zip(present.tolist(), off.tolist(), strict=True):
+                if (
+                    k in outcome.blamed
+                    and k not in outcome.reasons
+                    and k not in reasons
+                    and abs(factor) > _NOTED_FACTOR
+                ):
+                    reasons[k] = say_factor(part.noun, factor)
+    return reasons
 
 
 def count_copies_once(estimates: Sequence[Estimate], weights: Array) -> Array:
@@ -238,11 +291,7 @@ def _judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh 
     distances = np.sqrt(np.square((cloud - center) / scale).sum(axis=1) / max(cloud.shape[1], 1))
     typical = float(np.median(distances[inside])) if inside.any() else 0.0
     relative = distances / typical if typical > 0 else np.where(distances > 0, np.inf, 0.0)
-    reasons = {
-        int(k): f"{part.name}: {_words(relative[k])} as far from the others as is typical"
-        for k in np.flatnonzero(kept & ~inside)
-    }
-    return _Verdict(inside, relative, reasons, factors / max(float(factors[inside].max(initial=0.0)), 1e-300))
+    return _Verdict(inside, relative, {}, factors / max(float(factors[inside].max(initial=0.0)), 1e-300))
 
 
 def _compressed(cloud: Array) -> Array:
@@ -256,10 +305,6 @@ def _compressed(cloud: Array) -> Array:
     values, vectors = np.linalg.eigh(cloud @ cloud.T)
     use = values > 1e-12 * max(float(values[-1]), 1e-300)
     return np.asarray(vectors[:, use] * np.sqrt(values[use]))
-
-
-def _words(times: float) -> str:
-    return f"{times:.3g} times" if times < 1e5 else "very many times"
 
 
 def _nearest(cloud: Array) -> Mask:
@@ -299,10 +344,17 @@ def _tangent(points: Points) -> Array:
     With U = R A + E they are the entries of E inv(A), as long as the tangents of the angles: symmetric around 0 for
     good subspaces, and large for those that have a direction at a right angle. Distances of projectors would bring
     in squares as coordinates of their own, never negative, so that good subspaces stood apart along them.
+
+    A direction of R that half of all subspaces are more than 45 degrees from is no common one: eigenvalues are equal
+    there, and nothing can be said against any. Then it is asked how far the other directions lie outside of each.
     """
     stacked = np.stack([np.asarray(point, dtype=np.float64) for point in points])
     reference = _middle(stacked)
     inside = reference.T @ stacked
+    common = np.median(np.linalg.norm(inside, axis=2), axis=0) > _COMMON
+    if not common.all():
+        apart = reference[:, common] - stacked @ inside.transpose(0, 2, 1)[:, :, common]
+        return np.asarray(apart.reshape(len(stacked), -1))
     outside = stacked - reference @ inside
     left, cosines, right = np.linalg.svd(inside)
     inverse = (left / np.maximum(cosines, 1 / _STEEPEST)[:, None, :]) @ right
@@ -335,8 +387,9 @@ def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> _Ver
         return nothing
     inside = kept.copy()
     inside[bad] = False
-    reasons = {int(place): f"{part.name}: off by a factor of {np.exp(min(off[place], 300.0)):.3g}" for place in bad}
-    return nothing._replace(kept=inside, reasons=reasons)
+    signed = np.median(logs - np.median(logs[kept], axis=0), axis=1)
+    reasons = {int(place): say_factor(part.noun, float(np.copysign(off[place], signed[place]))) for place in bad}
+    return nothing._replace(kept=inside, reasons=reasons, distances=np.exp(np.minimum(off, 300.0)))
 
 
 def _log_scales(part: Part, points: Points) -> Array:
@@ -363,15 +416,16 @@ def _present(state: Held, place: int, settled: list[Array | None]) -> tuple[Plac
     values = [state.space.express(place, estimate.point or (), settled) for estimate in state.estimates]
     present = np.array([k for k, value in enumerate(values) if value is not None], dtype=int)
     points = [value for value in values if value is not None]
-    known = [state.space.known(place, state.estimates[k].point or ()) for k in present]
-    if any(mask is not None for mask in known):
-        return present, _fill_unknown(points, known)
+    if part.role == "answer":  # of noise and passengers nothing is asked entry by entry
+        known = [state.space.known(place, state.estimates[k].point or ()) for k in present]
+        if any(mask is not None for mask in known):
+            return present, _fill_unknown(points, known)
     # What is judged is laid side by side once; passengers are only mixed, and may be too large for a second copy.
     together = points and part.role == "answer" and isinstance(part.space, Euclidean)
     return present, np.stack(points) if together else points
 
 
-def _fill_unknown(points: list[Array], known: list[Array | None]) -> Array:
+def _fill_unknown(points: list[Array], known: list[Mask | None]) -> Array:
     """Let entries that an estimate knows nothing of agree with the median of those that do.
 
     A batch without a single rainy day must neither be dropped for what it says about rain nor be counted in it.
@@ -386,13 +440,19 @@ def _fill_unknown(points: list[Array], known: list[Array | None]) -> Array:
 
 
 def _settle(
-    state: Held, place: int, settled: list[Array | None], weights: Array, kept: Mask, factors: Array | None
+    state: Held,
+    place: int,
+    settled: list[Array | None],
+    found: tuple[Places, Points],
+    weights: Array,
+    kept: Mask,
+    factors: Array | None,
 ) -> Array | None:
     """Return the weighted mean of the kept points of a part; if none that has the part is kept, of all that have it.
 
     Moments count by the rows they come from, as far as these can be believed; answers and noise count alike.
     """
-    present, points = _present(state, place, settled)
+    present, points = found
     if not len(points):
         return None
     part, shares = state.space.parts[place], weights[present] * kept[present]
@@ -410,4 +470,21 @@ def _settle(
         # Noise levels of honest batches may differ by factors: one batch without any must not decide.
         return state.space.restore(place, np.median(np.stack([points[k] for k in chosen]), axis=0), settled)
     mixture = part.space.mix([points[k] for k in chosen], shares[chosen] / shares.sum())
+    if part.role == "passenger":
+        mixture = _mean_of_known(state, place, present[chosen], [points[k] for k in chosen], shares[chosen], mixture)
     return state.space.restore(place, part.space.project(mixture), settled)
+
+
+def _mean_of_known(
+    state: Held, place: int, present: Places, points: list[Array], shares: Array, mixture: Array
+) -> Array:
+    """Return the weighted mean of each entry over the estimates that know it; the mean of all if all know all."""
+    known = [state.space.known(place, state.estimates[k].point or ()) for k in present]
+    if all(mask is None for mask in known):
+        return mixture
+    total, behind = np.zeros(mixture.shape), np.zeros(mixture.shape)
+    for point, mask, share in zip(points, known, shares, strict=True):
+        some = np.ones(mixture.shape, bool) if mask is None else mask
+        total += np.where(some, share * point, 0.0)
+        behind += np.where(some, share, 0.0)
+    return (total / np.maximum(behind, 1e-300)).astype(mixture.dtype)

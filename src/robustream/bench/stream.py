@@ -14,6 +14,8 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -309,6 +311,43 @@ def _bytes(size: int | None) -> float:
     return math.nan if size is None else float(size)
 
 
+# Rows and columns that were learned before rows come one by one, and how many of these are timed.
+LEARNED, ROW_COLUMNS, ROWS_TIMED = 100_000, 20, 400
+ROW_TARGET = Target("<=", 1)
+
+
+def measure_single_rows() -> list[Figure]:
+    """Score and learn rows one by one after 100,000 others, beside river's linear regression where it is installed."""
+    from robustream.estimators import OutlierRobustRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(LEARNED + ROWS_TIMED, ROW_COLUMNS))
+    y = X @ rng.normal(size=ROW_COLUMNS) + rng.normal(size=len(X))
+    model = OutlierRobustRegressor()
+    for first in range(0, LEARNED, 1_000):
+        model.partial_fit(X[first : first + 1_000], y[first : first + 1_000])
+    begun = perf_counter()
+    for row in range(LEARNED, len(X)):
+        model.predict(X[row : row + 1])
+        model.partial_fit(X[row : row + 1], y[row : row + 1])
+    taken = 1e3 * (perf_counter() - begun) / ROWS_TIMED
+    how, group = f"mean of {ROWS_TIMED} rows", f"one row scored and learned, {ROW_COLUMNS} columns"
+    figures = [Figure(group, f"after {LEARNED:,} rows", taken, "ms", ROW_TARGET, how)]
+    if find_spec("river") is not None:
+        figures.append(Figure(group, "river's LinearRegression", _river_milliseconds(X, y), "ms", None, how))
+    return figures
+
+
+def _river_milliseconds(X: NDArray[Any], y: NDArray[Any]) -> float:
+    model = import_module("river.linear_model").LinearRegression()
+    rows = [dict(enumerate(row)) for row in X[-ROWS_TIMED:].tolist()]
+    begun = perf_counter()
+    for row, target in zip(rows, y[-ROWS_TIMED:].tolist(), strict=True):
+        model.predict_one(row)
+        model.learn_one(row, target)
+    return 1e3 * (perf_counter() - begun) / ROWS_TIMED
+
+
 BATCH_ROWS = 10_000
 TOLERANCE_TARGET = Target(">=", 93)
 
@@ -316,7 +355,7 @@ TOLERANCE_TARGET = Target(">=", 93)
 def stream_steps(folder: Path, rows: int, columns: int, *, quick: bool = False) -> list[Step]:
     """Return all measurements; quick ones with fewer turns and runs, and the same targets."""
     race = Race(folder, rows, columns, BATCH_ROWS, 1 if quick else 3)
-    steps = list(race.steps())
+    steps = [Step("rows one by one", measure_single_rows), *race.steps()]
     for learner, runs in (("classical", 25 if quick else 100), ("refined", 5 if quick else 25)):
         for problem in PROBLEMS:
             target = TOLERANCE_TARGET if runs >= 100 else None

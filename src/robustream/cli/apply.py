@@ -9,6 +9,7 @@ import click
 
 from robustream.cli.errors import Command, ExitCode, fail
 from robustream.cli.options import (
+    FileOrAddress,
     apply_options,
     check_outputs,
     csv_options,
@@ -17,6 +18,7 @@ from robustream.cli.options import (
     names_option,
     option,
     quiet,
+    same_place,
     sources_argument,
 )
 
@@ -27,9 +29,12 @@ _STANDARD_OUTPUT = Path("-")
 _ENDINGS = (".parquet", ".csv", ".arrow", ".feather")
 
 
-def _check_ending(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
-    if value != _STANDARD_OUTPUT and value.suffix.lower() not in _ENDINGS:
-        raise click.BadParameter(f"{value.name} does not end in one of {', '.join(_ENDINGS)}.", ctx, param)
+def _check_ending(ctx: click.Context, param: click.Parameter, value: Path | str) -> Path | str:
+    from robustream.files.addresses import shown
+
+    name = Path(shown(value))
+    if value != _STANDARD_OUTPUT and name.suffix.lower() not in _ENDINGS:
+        raise click.BadParameter(f"{name.name} does not end in one of {', '.join(_ENDINGS)}.", ctx, param)
     return value
 
 
@@ -41,7 +46,7 @@ common_options = apply_options(
             "--out",
             "-o",
             required=True,
-            type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+            type=FileOrAddress(dir_okay=False, allow_dash=True, path_type=Path),
             callback=_check_ending,
             help="Where to write: .parquet, .csv, .arrow, .feather, or - for CSV.",
         ),
@@ -60,7 +65,8 @@ def score(**options: Any) -> None:
     """Score each row of files by how far it is from the model, and flag outliers.
 
     The output has a line for each row: file, row (from 0), score, cutoff and outlier; empty where cells are missing or
-    hold no number. A row is an outlier if its score is above the cutoff.
+    hold no number. A row is an outlier if its score is above the cutoff; reason names the column that makes it one, and
+    expected the value that the model has there.
     """
     _apply("score", **options)
 
@@ -82,16 +88,18 @@ def transform(**options: Any) -> None:
 def _apply(
     what: Literal["score", "predict", "transform"],
     *,
-    model: Path,
+    model: Path | str,
     sources: tuple[str, ...],
-    out: Path,
+    out: Path | str,
     quiet: bool,
     keep: list[str] | None,
     **reading: Any,
 ) -> None:
+    from robustream.files.addresses import shown
+
     to_file = out != _STANDARD_OUTPUT
-    if to_file and out.resolve() == model.resolve():
-        raise click.UsageError(f"--out must not be the model itself, {model}")
+    if to_file and same_place(out) == same_place(model):
+        raise click.UsageError(f"--out must not be the model itself, {shown(model)}")
     check_outputs(sources, [out] if to_file else [])
 
     from rich.console import Console
@@ -102,7 +110,7 @@ def _apply(
     progress = not quiet and console.is_terminal
     outcome = apply_to_files(what, model, list(sources), out, keep=keep or (), progress=progress, **reading)
     if not quiet:
-        written = f" Written to {out}." if to_file else ""
+        written = f" Written to {shown(out)}." if to_file else ""
         console.print(f"{outcome.say()}{written}", soft_wrap=True, markup=False)
     if outcome.illegible:
         console.print("Cells or lines that could not be read:", style="bold red")
@@ -111,5 +119,5 @@ def _apply(
         if len(outcome.illegible) > _MOST_NAMED:
             console.print(f"  and {len(outcome.illegible) - _MOST_NAMED} more")
     if outcome.failed:
-        shown = "".join(f"\n  {label}: {reason}" for label, reason in outcome.failed[:_MOST_NAMED])
-        raise fail(f"{len(outcome.failed)} parts of the files could not be read:{shown}", ExitCode.INCOMPLETE)
+        parts = "".join(f"\n  {label}: {reason}" for label, reason in outcome.failed[:_MOST_NAMED])
+        raise fail(f"{len(outcome.failed)} parts of the files could not be read:{parts}", ExitCode.INCOMPLETE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from robustream.bench.accuracy.peers import Method
     from robustream.bench.accuracy.run import CaseResult
     from robustream.bench.measurement import Figure, Step
+    from robustream.bench.soak import Trial
 
 __all__ = ["bench"]
 
@@ -68,6 +69,84 @@ def distributed(quick: bool, out: Path | None, strict: bool) -> None:
     _measure_and_show("distributed", distributed_steps(quick=quick), get_threads(), out, quick=quick, strict=strict)
 
 
+@bench.command(epilog="Example: robustream bench soak --minutes 3 --out results")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0, 240, min_open=True),
+    metavar="N",
+    default=15.0,
+    show_default=True,
+    help="How long.",
+)
+@_out
+@_strict
+def soak(minutes: float, out: Path | None, strict: bool) -> None:
+    """Let workers die, stop and lie for minutes, and count what is lost or left behind.
+
+    All of it on this machine; a Dask cluster listens on the loopback address only. Linux.
+    """
+    from rich.console import Console
+
+    from robustream.bench.measurement import describe_environment
+    from robustream.bench.soak import soak_steps
+    from robustream.kernels.threads import get_threads
+
+    _make_folder(out)
+    errors, trials = Console(stderr=True, highlight=False), []
+    with TemporaryDirectory(prefix="robustream-") as temporary:
+        steps = soak_steps(Path(temporary), minutes)
+        for number, (title, run) in enumerate(steps, 1):
+            errors.print(f"{number} of {len(steps)}: {title}", soft_wrap=True)
+            trials.append(run())
+    _show_soak(trials)
+    if out is not None:
+        target = out / "soak.json"
+        data = {"minutes": minutes, "environment": describe_environment(get_threads())}
+        found = {**data, "trials": [trial._asdict() for trial in trials]}
+        target.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        errors.print(f"Figures written to {target}.", soft_wrap=True, markup=False)
+    if strict and not all(trial.passed for trial in trials):
+        raise click.exceptions.Exit(1)
+
+
+def _show_soak(trials: Sequence[Trial]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False, title="Left behind after so many rounds", title_justify="left")
+    table.add_column("trial", overflow="fold")
+    for name in (
+        "rounds",
+        "faults",
+        "seconds",
+        "wrong",
+        "processes",
+        "files",
+        "sockets",
+        "threads",
+        "litter",
+        "memory",
+    ):
+        table.add_column(name, justify="right")
+    for trial in trials:
+        counts = (trial.processes, trial.files, trial.sockets, trial.threads, trial.litter)
+        table.add_row(
+            trial.name,
+            *map(str, (trial.rounds, trial.faults, round(trial.seconds), len(trial.wrong), *counts)),
+            f"{trial.memory / 1e6:.1f} MB",
+            style=None if trial.passed else "red",
+        )
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=140)
+    console.print(table)
+    for trial in trials:
+        for words in trial.wrong[:5]:
+            console.print(f"{trial.name}: {words}", style="red", soft_wrap=True, markup=False)
+    passed = sum(trial.passed for trial in trials)
+    console.print(f"{passed} of {len(trials)} trials lost nothing and left nothing behind.")
+
+
 @bench.command(epilog="Example: robustream bench stream --quick --out results")
 @click.option("--rows", type=int, metavar="N", help="Rows of all files; 10,000,000, quick 1,000,000.")
 @click.option("--columns", type=int, metavar="N", default=100, show_default=True, help="Columns, float32.")
@@ -95,6 +174,67 @@ def stream(rows: int | None, columns: int, quick: bool, out: Path | None, keep: 
     with TemporaryDirectory(prefix="robustream-") as temporary:
         steps = stream_steps(keep or Path(temporary), rows, columns, quick=quick)
         _measure_and_show("stream", steps, get_threads(), out, quick=quick, strict=strict)
+
+
+@bench.command(epilog="Example: robustream bench speed --quick --no-peers --out results")
+@click.option("--quick", is_flag=True, help="A third of the shapes, up to 100,000 rows; one thread.")
+@click.option("--cells", metavar="PATTERN", default="", help="Only such cells: 'x 20,', scattered, 'calls of 1,000'.")
+@click.option("--peers/--no-peers", default=True, help="Time the other libraries too, where they are installed.")
+@_out
+@_strict
+def speed(quick: bool, cells: str, peers: bool, out: Path | None, strict: bool) -> None:
+    """Measure fits and streams beside the plain method and robust peers, over shapes and kinds of dirt.
+
+    One thread, and all threads. The whole grid takes about an hour; with --out a picture of it is drawn too.
+    """
+    from robustream.bench.speed import draw_grid, grid, speed_steps
+    from robustream.kernels.threads import get_threads
+
+    chosen = [cell for cell in grid(quick=quick, most_rows=100_000 if quick else 1_000_000) if cells in cell.title]
+    if not chosen:
+        raise click.UsageError(f"no cell is like --cells {cells!r}; try clean, scattered, 'x 20,' or 'calls of 1,000'.")
+    _make_folder(out)
+    threads = sorted({1, get_threads()})[: 1 if quick else 2]
+    steps = speed_steps(chosen, threads, quick=quick, peers=peers)
+    _measure_and_show("speed", steps, threads[-1], out, quick=quick, strict=strict, draw=draw_grid)
+
+
+@bench.command(epilog="Example: robustream bench scale --rows 1e7 --checkpoint scale.ckpt")
+@click.option("--rows", type=float, metavar="N", default=1e9, show_default=True, help="Rows in all; 1e7 is a number.")
+@click.option("--columns", type=click.IntRange(min=1), metavar="N", default=20, show_default=True, help="Columns.")
+@click.option("--folder", type=OUTPUT_FOLDER, metavar="FOLDER", help="Write Parquet files here first, and read these.")
+@click.option("--jobs", type=int, metavar="N", default=1, show_default=True, help="Batches worked on at once.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    default=Path("scale.checkpoint"),
+    show_default=True,
+    help="Where the run goes on if it is started again.",
+)
+@_out
+@_strict
+def scale(
+    rows: float, columns: int, folder: Path | None, jobs: int, checkpoint: Path, out: Path | None, strict: bool
+) -> None:
+    """Fit a regression to a billion rows, a tenth of them bad, that are made as they are read.
+
+    The run can be killed at any time; the same command goes on from its checkpoint, which is removed at the end.
+    """
+    from robustream.bench.measurement import Step
+    from robustream.bench.scale import Scale, measure_scale
+
+    if not (rows >= 1000 and rows == int(rows)):
+        raise click.UsageError(f"rows must be a whole number, at least 1,000, got {rows:g}.")
+    _make_folder(out)
+    size = Scale(int(rows), columns)
+
+    def measure() -> list[Figure]:
+        return measure_scale(size, checkpoint, folder=folder, n_jobs=jobs, progress=True)
+
+    step = Step(f"{size.rows:,} x {size.columns}", measure)
+    _measure_and_show("scale", [step], jobs, out, quick=False, strict=strict)
+    checkpoint.unlink(missing_ok=True)
 
 
 @bench.command(epilog="Example: robustream bench accuracy --quick --cases leverage --out results")
@@ -265,9 +405,16 @@ def _write_gauntlet(out: Path, results: Sequence[CaseResult], facts: dict[str, A
 
 
 def _measure_and_show(
-    name: str, steps: Sequence[Step], threads: int, out: Path | None, *, quick: bool, strict: bool
+    name: str,
+    steps: Sequence[Step],
+    threads: int,
+    out: Path | None,
+    *,
+    quick: bool,
+    strict: bool,
+    draw: Callable[[Sequence[Figure]], Any] | None = None,
 ) -> None:
-    """Take measurements, show them beside their targets and write them to a file of that name."""
+    """Take measurements, show them beside their targets and write them to a file of that name, with a picture."""
     from rich.console import Console
 
     from robustream.bench.measurement import describe_environment
@@ -281,6 +428,11 @@ def _measure_and_show(
         data = {"quick": quick, "environment": environment, "figures": [figure.as_data() for figure in figures]}
         target.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
         console.print(f"Figures written to {target}.", soft_wrap=True, markup=False)
+        if draw is not None:
+            try:
+                draw(figures).savefig(out / f"{name}.png", dpi=110)
+            except ImportError:
+                console.print("No picture: matplotlib is not installed.", style="yellow", markup=False)
     if strict and any(figure.met is False for figure in figures):
         raise click.exceptions.Exit(1)
 

@@ -30,6 +30,7 @@ from robustream.cli.options import (
     names_option,
     option,
     quiet,
+    same_place,
     sources_argument,
 )
 
@@ -41,7 +42,7 @@ __all__ = ["fit"]
 _MOST_NAMED = 20
 
 # These are arguments of the estimators; all others are arguments of `robustream.fit`.
-_ESTIMATOR_ARGUMENTS = ("learner", "aggregator", "batch_size", "half_life", "random_state", "n_jobs")
+_ESTIMATOR_ARGUMENTS = ("learner", "aggregator", "batch_size", "half_life", "random_state", "n_jobs", "keep_groups")
 
 
 def _not_zero(ctx: click.Context, param: click.Parameter, value: int) -> int:
@@ -57,13 +58,16 @@ common_options = apply_options(
         option("--report", type=OUTPUT_FILE, help="Write a page that shows what happened."),
         names_option("--columns", help="Columns to learn from: a,b,c [all others]."),
         names_option("--exclude", help="Columns to leave out: a,b,c."),
+        option("--numeric-only", is_flag=True, help="Leave out columns that hold no numbers."),
+        names_option("--categorical", help="Columns whose levels become columns: a,b."),
+        names_option("--dates", rare=True, help="Columns of dates that become days: a,b."),
         option(
             "--missing",
             rare=True,
-            type=click.Choice(["skip", "skip-infinite", "error"]),
+            type=click.Choice(["use", "skip", "skip-infinite", "error"]),
             metavar="NAME",
-            default="skip",
-            help="Rows with missing cells: [skip], error; skip-infinite.",
+            default="use",
+            help="Rows with missing cells: [use], skip, error, ...",
         ),
         option("--join-small-files", rare=True, is_flag=True, help="Let files smaller than a batch share one."),
         *csv_options,
@@ -91,6 +95,7 @@ common_options = apply_options(
             metavar="NUMBER",
             help="Batches after which one counts half.",
         ),
+        option("--keep-groups", rare=True, is_flag=True, help="Take groups that stand apart for honest."),
         option(
             "--seed", "random_state", rare=True, type=click.IntRange(min=0), metavar="NUMBER", default=0,
             help="Seed of the random choices [0].",
@@ -155,12 +160,26 @@ def pca(n_components: float, standardize: bool, **common: Any) -> None:
     _fit(make, **common)
 
 
+@fit.command(epilog="Example: robustream fit covariance 'data/*.parquet' -o model.safetensors")
+@common_options
+def covariance(**common: Any) -> None:
+    """Find mean and covariance of the clean rows of SOURCES: files, folders, patterns, or - for a pipe."""
+
+    def make(**settings: Any) -> Any:
+        from robustream import OutlierRobustCovariance
+
+        return OutlierRobustCovariance(**settings)
+
+    _fit(make, **common)
+
+
 @fit.command(epilog="Example: robustream fit regression data/ --target price -o model.safetensors")
-@names_option("--target", required=True, help="Column to predict; several: a,b.")
+@names_option("--target", help="Column to predict; several: a,b.")
+@option("--formula", metavar="TEXT", help="Target and columns: 'y ~ x + C(city)'.")
 @option("--intercept/--no-intercept", "fit_intercept", rare=True, default=True, help="Whether to fit one [yes].")
 @option("--alpha", rare=True, type=Range(min=0), metavar="NUMBER", default=0.0, help="Ridge penalty [0].")
 @common_options
-def regression(target: list[str], fit_intercept: bool, alpha: float, **common: Any) -> None:
+def regression(target: list[str] | None, formula: str | None, fit_intercept: bool, alpha: float, **common: Any) -> None:
     """Fit a linear model to the clean rows of SOURCES: files, folders, patterns, or - for a pipe."""
 
     def make(**settings: Any) -> Any:
@@ -168,15 +187,19 @@ def regression(target: list[str], fit_intercept: bool, alpha: float, **common: A
 
         return OutlierRobustRegressor(fit_intercept=fit_intercept, alpha=alpha, **settings)
 
-    _fit(make, target=target if len(target) > 1 else target[0], **common)
+    if (target is None) == (formula is None):
+        raise click.UsageError("one of --target and --formula must name what to predict")
+    if formula is not None and (common["columns"] or common["exclude"]):
+        raise click.UsageError("--formula names the columns: --columns and --exclude must not be given too")
+    _fit(make, target=target[0] if target is not None and len(target) == 1 else target, formula=formula, **common)
 
 
 def _fit(
     make: Callable[..., Any],
     *,
     sources: tuple[str, ...],
-    out: Path,
-    report: Path | None,
+    out: Path | str,
+    report: Path | str | None,
     quiet: bool,
     engine: str | None,
     scheduler: str | None,
@@ -189,13 +212,15 @@ def _fit(
     from rich.console import Console
 
     from robustream.files import claim
+    from robustream.files.addresses import shown
     from robustream.persistence import save
     from robustream.report import collect, nodes_table, summary_tables, write_report
     from robustream.runs.fit import fit as fit_model
 
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
     estimator = make(**{name: arguments.pop(name) for name in _ESTIMATOR_ARGUMENTS})
-    arguments["exclude"] = arguments["exclude"] or ()
+    for several in ("exclude", "categorical", "dates"):
+        arguments[several] = arguments[several] or ()
     started = time.perf_counter()
     # A second run that would write the same files is refused before any work.
     with claim(out, report), ExitStack() as stack:
@@ -216,13 +241,13 @@ def _fit(
         if model.fit_notes_["ended"]:
             total = model.fit_notes_["settings"]["batches in the source"]
             console.print(f"Stopped after {model.n_batches_seen_} of {total} batches: {model.fit_notes_['ended']}.")
-        written = f"Model written to {out}" + (f", report to {report}" if report is not None else "")
+        written = f"Model written to {shown(out)}" + (f", report to {shown(report)}" if report is not None else "")
         console.print(f"{written}.", soft_wrap=True, markup=False)
     _name_failed_batches(errors, model)
 
 
 def _check_together(
-    engine: str | None, scheduler: str | None, out: Path, report: Path | None, arguments: dict[str, Any]
+    engine: str | None, scheduler: str | None, out: Path | str, report: Path | str | None, arguments: dict[str, Any]
 ) -> None:
     """Raise if options contradict each other."""
     if arguments["resume"] and arguments["checkpoint"] is None:
@@ -232,7 +257,7 @@ def _check_together(
     stragglers = arguments["enough"] is not None or arguments["deadline"] is not None
     if engine is None and scheduler is None and stragglers:
         raise click.UsageError("--enough and --deadline need --engine: within one process nobody is late")
-    written = [path.resolve() for path in (out, report, arguments["checkpoint"]) if path is not None]
+    written = [same_place(path) for path in (out, report, arguments["checkpoint"]) if path is not None]
     if len(set(written)) < len(written):
         raise click.UsageError("--out, --report and --checkpoint must be different files")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robustream.cli.errors import Command
-from robustream.cli.options import OUTPUT_FILE, model_argument
+from robustream.cli.options import OUTPUT_FILE, model_argument, same_place
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,7 +25,7 @@ _MOST_NAMED = 20
 @model_argument
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
 @click.option("--all", "all_batches", is_flag=True, help="List all batches that are not trusted.")
-def inspect(model: Path, as_json: bool, all_batches: bool) -> None:
+def inspect(model: Path | str, as_json: bool, all_batches: bool) -> None:
     """Print what a model or checkpoint is, what it saw, and which batches it does not trust."""
     from rich.console import Console
 
@@ -43,18 +43,23 @@ def inspect(model: Path, as_json: bool, all_batches: bool) -> None:
 @click.command(cls=Command, epilog="Example: robustream report model.safetensors --out report.html")
 @model_argument
 @click.option("--out", "-o", type=OUTPUT_FILE, help="Where to write; by default beside the model.")
-def report(model: Path, out: Path | None) -> None:
+def report(model: Path | str, out: Path | str | None) -> None:
     """Draw the report of a model again, without its data."""
-    path = model.with_suffix(".html") if out is None else out
-    if path.resolve() == model.resolve():
-        raise click.UsageError(f"--out must not be the model itself, {model}")
+    from robustream.files.addresses import shown
+
+    if out is None and isinstance(model, str):
+        raise click.UsageError("--out must say where to write the report of a model that lies elsewhere")
+    path = model.with_suffix(".html") if out is None and isinstance(model, Path) else out
+    assert path is not None
+    if same_place(path) == same_place(model):
+        raise click.UsageError(f"--out must not be the model itself, {shown(model)}")
 
     from robustream.persistence import load_with_extra
     from robustream.report import collect, write_report
 
     fitted, extra = load_with_extra(model)
     write_report(collect(fitted, extra if isinstance(extra, dict) else None), path)
-    click.echo(f"Report written to {path}.")
+    click.echo(f"Report written to {shown(path)}.")
 
 
 def _plain(value: Any) -> Any:

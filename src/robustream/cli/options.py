@@ -20,7 +20,9 @@ __all__ = [
     "OUTPUT_FILE",
     "OUTPUT_FOLDER",
     "AutoOrCount",
+    "Bytes",
     "CountOrShare",
+    "FileOrAddress",
     "OneCharacter",
     "Option",
     "Period",
@@ -34,6 +36,7 @@ __all__ = [
     "names_option",
     "option",
     "quiet",
+    "same_place",
     "sources_argument",
 ]
 
@@ -49,11 +52,25 @@ else:
 LEARNERS = ("refined", "trimmed", "classical")
 AGGREGATORS = ("filtered", "geometric-median", "online-median", "mean", "coordinate-median", "trimmed-mean")
 
-OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 OUTPUT_FOLDER = click.Path(file_okay=False, path_type=Path)
-INPUT_FILE = click.Path(path_type=Path)
 
 _SHOW_ALL = "robustream.show_all"
+
+
+class FileOrAddress(click.Path):
+    """A file on this machine, or an address such as s3://bucket/model.safetensors, which stays text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a Path, or the text of an address."""
+        from robustream.files.addresses import as_text, is_address
+
+        if is_address(value):
+            return str(value)
+        return super().convert(as_text(value), param, ctx)
+
+
+OUTPUT_FILE = FileOrAddress(dir_okay=False, path_type=Path)
+INPUT_FILE = FileOrAddress(path_type=Path)
 
 
 class Option(click.Option):
@@ -157,6 +174,19 @@ class OneCharacter(_Type):
         return character
 
 
+class Bytes(_Type):
+    """A number of bytes, as 500000, 512 MB or 2 GB."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        match = re.fullmatch(r"\s*(\d+)\s*([kmgt]?)i?b?\s*", str(value), re.IGNORECASE)
+        if match is None or not int(match[1]):
+            self.fail(f"{value!r} is not a number of bytes such as 500000, 512 MB or 2 GB.", param, ctx)
+        return int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
+
+
 class SchedulerAddress(_Type):
     """The address of a Dask scheduler."""
 
@@ -210,20 +240,29 @@ csv_options = (
         metavar="CHARACTER",
         help="What is before decimals in CSV files [guessed].",
     ),
+    option("--max-batch-bytes", rare=True, type=Bytes(), help="Most memory for a batch as it is read [1 GB]."),
+    option("--max-line-bytes", rare=True, type=Bytes(), help="Longest line of text [16 MB]."),
 )
 
 
-def check_outputs(sources: Sequence[str], outputs: Sequence[Path | None]) -> None:
+def same_place(path: Path | str) -> Path | str:
+    """Return what two names of one file have in common: its whole path, or its address."""
+    return path if isinstance(path, str) else path.resolve()
+
+
+def check_outputs(sources: Sequence[str], outputs: Sequence[Path | str | None]) -> None:
     """Raise if a result could not be written, or only over one of the files that are read."""
     from robustream.cli.errors import ExitCode, fail
     from robustream.errors import InvalidInputError
+    from robustream.files.addresses import is_address, shown
     from robustream.sources.tables.paths import find_files
 
     written = [output for output in outputs if output is not None]
     for output in written:
-        if not output.absolute().parent.is_dir():
+        if isinstance(output, Path) and not output.absolute().parent.is_dir():
             raise fail(f"the folder of {output} does not exist", ExitCode.CANNOT_WRITE)
-    read = set() if list(sources) == ["-"] else {Path(path).resolve() for path in find_files(sources)}
+    files = [] if list(sources) == ["-"] else find_files(sources)
+    read = {path if is_address(path) else Path(path).resolve() for path in files}
     for output in written:
-        if output.resolve() in read:
-            raise InvalidInputError(f"{output} is one of the files to read: write the result elsewhere")
+        if same_place(output) in read:
+            raise InvalidInputError(f"{shown(output)} is one of the files to read: write the result elsewhere")

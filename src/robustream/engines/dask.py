@@ -117,7 +117,8 @@ class DaskEngine(Engine):
         )
         running: Running = {}
         suspects: deque[Job] = deque()
-        slots, looked = self.slots, time.monotonic()
+        with _scheduler_answers():
+            slots, looked = self.slots, time.monotonic()
         try:
             while True:
                 call.pull(_AHEAD * max(1, slots))
@@ -141,17 +142,16 @@ class DaskEngine(Engine):
                     if _take_in(call, job, future.status, outcome):
                         suspects.append(job)
                 if time.monotonic() - looked > _LOOK_EVERY:
-                    slots, looked = self.slots, time.monotonic()
+                    with _scheduler_answers():
+                        slots, looked = self.slots, time.monotonic()
         finally:
             self._give_up({key: future for key, (_, future) in running.items()})
             call.close()
 
     def _submit(self, call: Call, job: Job) -> Future:
         key = f"{job.name}-{uuid.uuid4().hex}"
-        try:
+        with _scheduler_answers():
             return self._client.submit(call_pickled, call.function, job.body, key=key, pure=False, retries=0)
-        except RuntimeError as error:
-            raise EngineError(f"the Dask client takes no more work: {describe_error(error)}") from error
 
     def _give_up(self, futures: dict[str, Future]) -> None:
         """Cancel what is still under way, and free its slots by force where that is allowed."""
@@ -173,6 +173,18 @@ class DaskEngine(Engine):
         patience = time.monotonic() + _PATIENCE
         while not self._client.nthreads().keys().isdisjoint(workers) and time.monotonic() < patience:
             time.sleep(0.01)
+
+
+@contextmanager
+def _scheduler_answers() -> Iterator[None]:
+    """Raise EngineError where the client fails: without a scheduler it stumbles over itself in several ways."""
+    try:
+        yield
+    except Exception as error:
+        raise EngineError(
+            f"the Dask scheduler does not answer any more ({describe_error(error)}); a run with a checkpoint can be "
+            "resumed on another one"
+        ) from error
 
 
 def _next_job(call: Call, suspects: deque[Job], running: Running) -> Job | None:

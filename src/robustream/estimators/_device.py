@@ -17,10 +17,13 @@ from robustream.kernels.device_arrays import host_array, is_device_array, librar
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 from robustream.runs.workers import count_workers
+from robustream.spaces import Array
 
 __all__ = [
     "AnswerMixin",
     "count_device_workers",
+    "encoded",
+    "fill_gaps",
     "given_back",
     "lent_rows",
     "place_learner",
@@ -28,6 +31,7 @@ __all__ = [
     "require_device",
     "take_device_targets",
     "take_rows",
+    "with_gaps",
 ]
 
 
@@ -82,10 +86,30 @@ def count_device_workers(n_jobs: Any, device: Any) -> int:
     return max(2, count_workers(n_jobs)) if check_device(device) else count_workers(n_jobs)
 
 
+def encoded(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return a data frame with categories as the columns that the model was fitted to, anything else as it is."""
+    if reset:
+        estimator.__dict__.pop("encoding_", None)  # of an earlier table
+    encoding = estimator.__dict__.get("encoding_")
+    if encoding is None or is_device_array(X) or not hasattr(X, "columns"):
+        return X
+    from robustream.sources.tables.frames import encode_frame  # pyarrow comes with the first frames
+
+    return encode_frame(X, encoding)
+
+
 def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     """Check rows as scikit-learn does; those on a GPU stay there."""
+    X = encoded(estimator, X, reset=reset)
     if not is_device_array(X):
-        return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=reset, ensure_min_samples=minimum)
+        return validate_data(
+            estimator,
+            with_gaps(X),
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=minimum,
+            ensure_all_finite="allow-nan" if getattr(estimator, "takes_gaps", False) else True,
+        )
     from robustream.kernels.gpu.api import all_finite
     from robustream.kernels.gpu.device import matrix
 
@@ -100,6 +124,23 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if not all_finite(rows):
         raise InvalidInputError(f"Input X of {name} contains NaN or infinity; drop or fill those rows first.")
     return rows
+
+
+def with_gaps(X: Any) -> Any:
+    """Return a masked array as one with NaN in its masked cells, all else as it is."""
+    return np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else X
+
+
+def fill_gaps(rows: Any, center: Array | None, covariance: Array | None) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Return rows with missing cells at their conditional means under a law, and which these were; None if none."""
+    if is_device_array(rows) or not (missing := np.isnan(rows)).any():
+        return rows, None
+    if center is None or covariance is None:
+        raise InvalidInputError("X has missing cells, and the model knows no covariance of the columns to fill them by")
+    from robustream.majority import conditional  # its compiled loops are needed for gaps alone
+
+    law = center.astype(np.float64), covariance.astype(np.float64)
+    return conditional(rows.astype(np.float64), missing, *law).astype(rows.dtype), missing
 
 
 def lent_rows(rows: Any) -> Any:

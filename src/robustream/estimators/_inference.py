@@ -12,15 +12,14 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from robustream.aggregators import Aggregator, GeometricMedian
+from robustream.aggregators import GeometricMedian
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.runs.run import Run
 from robustream.spaces import Array
 
-__all__ = ["Certificate", "make_certificate", "spread_error"]
+__all__ = ["Certificate", "make_certificate"]
 
 _CONFIDENCE = 0.95
 
@@ -115,18 +114,3 @@ def _batches_needed(bad_fraction: float) -> str:
         if np.isfinite(_radius(np.ones(count), ceil(bad_fraction * count))):
             return f"about {count}"
     return "more than 2,000"
-
-
-def spread_error(points: NDArray[Any], aggregator: Aggregator) -> Array:
-    """Return the standard error of an aggregate from the spread of the estimates (first axis) it was made of.
-
-    The spread of each coordinate is its MAD, so that bad batches do not count as noise, and the aggregator's own
-    loss against the mean is counted in, for as many dimensions as the spread effectively has.
-    """
-    flat = points.reshape(len(points), -1)
-    deviation = np.median(np.abs(flat - np.median(flat, axis=0)), axis=0) * 1.482602218505602
-    variance = np.square(deviation)
-    total = float(variance.sum())
-    dimension = total**2 / float(np.square(variance).sum()) if total > 0 else 1.0
-    error = deviation * np.sqrt(aggregator.variance_factor(dimension) / len(points))
-    return np.asarray(error.reshape(points.shape[1:]))

@@ -34,12 +34,14 @@ def settings_of(model: Any, run: Run) -> Tree:
         parameters["random_state"] = plan.seed
     encoded = {name: _encode_parameter(name, value) for name, value in parameters.items()}
     _require_unchanged(model, parameters, run)
-    return {
+    settings = {
         "class": type(model).__name__,
         "parameters": encoded,
         "layout": _VALUES.encode(layout),
         "names": getattr(model, "feature_names_in_", None),
     }
+    encoding = getattr(model, "encoding_", None)
+    return settings if encoding is None else {**settings, "encoding": encoding.to_tree()}
 
 
 def build(kind: Any, settings: Tree, numbers_stored: int) -> tuple[Any, Plan, Layout]:
@@ -59,6 +61,12 @@ def build(kind: Any, settings: Tree, numbers_stored: int) -> tuple[Any, Plan, La
             if names.shape != (layout.columns,) or names.dtype.kind not in "UO":
                 raise DamagedFileError("it has another number of column names than columns")
             model.feature_names_in_ = names
+        if "encoding" in settings:
+            from robustream.sources.tables.encoding import Encoding  # pyarrow comes with the first files
+
+            model.encoding_ = Encoding.from_tree(take(settings, "encoding", dict), layout.columns)
+            if names is None or model.encoding_.names != tuple(names.tolist()):
+                raise DamagedFileError("its encoding of columns has other names than its columns")
         return model, model.plan_for(layout), layout
 
 

@@ -11,17 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from robustream.aggregators import Aggregator, Filtered
 from robustream.batch import BatchRecord
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.estimators._device import require_device
 from robustream.estimators._inference import Certificate, make_certificate
 from robustream.estimators._settings import settings_of
 from robustream.files import Tree
+from robustream.learners import RECIPES, Recipe, Refined
+from robustream.runs.groups import Group, groups_of, warn_of_groups
 from robustream.runs.node_report import NodeReport
-from robustream.runs.notes import left_out_of, warn_of_left_out
+from robustream.runs.notes import left_out_of
 from robustream.runs.run import Layout, Plan, Run
 
-__all__ = ["StreamingMixin", "check_half_life", "check_seed"]
+__all__ = ["StreamingMixin", "check_half_life", "check_seed", "keeping_groups"]
 
 
 class StreamingMixin(ABC):
@@ -36,17 +39,34 @@ class StreamingMixin(ABC):
     run_: Run
     _library: str | None = None  # that the rows were from, if they lay on a GPU
 
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether rows with missing cells (NaN) are used: the learner must know how to."""
+        learner: Any = getattr(self, "learner", None)
+        recipe = RECIPES.get(learner) if isinstance(learner, str) else learner
+        return bool(getattr(recipe, "uses_gaps", False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = self.takes_gaps
+        return tags
+
     @abstractmethod
     def plan_for(self, layout: Layout) -> Plan:
         """Return the plan of a run over a table of that shape, or raise InvalidInputError for a wrong parameter."""
 
-    def begin_run(self, layout: Layout, names: NDArray[Any] | None = None) -> Run:
-        """Forget what was learned and begin a run that whoever calls will drive; `names` are those of the columns."""
+    def begin_run(self, layout: Layout, names: NDArray[Any] | None = None, encoding: Any = None) -> Run:
+        """Forget what was learned and begin a run that whoever calls will drive.
+
+        `names` are those of the columns of X; `encoding` says how these are made, if not of columns as they are.
+        """
         self.n_features_in_ = layout.columns
-        for earlier in ("feature_names_in_", "_library"):
+        for earlier in ("feature_names_in_", "encoding_", "_library"):
             self.__dict__.pop(earlier, None)
         if names is not None:
             self.feature_names_in_ = names
+        if encoding is not None:
+            self.encoding_ = encoding
         self.run_ = self._begin(layout)
         return self.run_
 
@@ -56,7 +76,8 @@ class StreamingMixin(ABC):
 
     def _begin(self, layout: Layout) -> Run:
         require_device(self.device)
-        return Run.begin(self.plan_for(layout), layout, on_gpu=self._is_on_gpu())
+        names = getattr(self, "feature_names_in_", None)
+        return Run.begin(self.plan_for(layout), layout, names=names, on_gpu=self._is_on_gpu())
 
     def _is_on_gpu(self) -> bool:
         return self.device == "cuda" or self._library is not None
@@ -86,11 +107,13 @@ class StreamingMixin(ABC):
         run = begun.feed_table(X, y)
         run.require_quorum()
         self.run_ = run
-        warn_of_left_out(run.report)
+        warn_of_groups(run.report, self.groups_)
 
     def _feed_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
         """Learn from the rows of one call; the first call begins the run and fixes its layout."""
-        run = replace(self.run_, on_gpu=self._is_on_gpu()) if self._has_run() else self._begin(layout)
+        run = self.run_ if self._has_run() else self._begin(layout)
+        if run.on_gpu != self._is_on_gpu():
+            run = replace(run, on_gpu=self._is_on_gpu())
         self.run_ = run.feed(X, y)
 
     @property
@@ -123,6 +146,15 @@ class StreamingMixin(ABC):
         return list(self._held_run().report)
 
     @property
+    def groups_(self) -> list[Group]:
+        """Rows, or batches, that stand apart from the majority: size, where and how far, a few rows; largest first."""
+        run = self._held_run()
+        columns, outputs = range(run.layout.columns), range(run.layout.outputs)
+        names = [str(name) for name in getattr(self, "feature_names_in_", [f"x{place}" for place in columns])]
+        targets = ["y"] if len(outputs) == 1 else [f"y{place}" for place in outputs]
+        return groups_of(run.report, names + targets)
+
+    @property
     def fit_notes_(self) -> Any:
         """What `robustream.fit` noticed: missing cells by column, the worst rows, how the answer settled."""
         notes = self._held_run().notes
@@ -134,6 +166,15 @@ class StreamingMixin(ABC):
     def node_report_(self) -> NodeReport | None:
         """How each partition and worker fared, where `robustream.fit` worked on an engine."""
         return self._held_run().nodes
+
+
+def keeping_groups(recipe: Recipe, aggregator: Aggregator, wanted: bool) -> tuple[Recipe, Aggregator]:
+    """Return a learner's recipe and an aggregator that take all groups for honest, if that is wanted."""
+    if wanted and isinstance(recipe, Refined):
+        recipe = replace(recipe, keep_groups=True)
+    if wanted and isinstance(aggregator, Filtered):
+        aggregator = Filtered(aggregator.budget, keep_groups=True)
+    return recipe, aggregator
 
 
 def check_half_life(half_life: Any) -> float | None:

@@ -61,6 +61,7 @@ class Shown(NamedTuple):
     components: Components | None = None
     coefficients: Coefficients | None = None
     tables: tuple[Summary, ...] = ()
+    notes: tuple[str, ...] = ()  # what people should know besides
 
 
 def target_names(given: Any, count: int) -> tuple[str, ...]:

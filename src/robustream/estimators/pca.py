@@ -16,16 +16,19 @@ from robustream.errors import InvalidInputError
 from robustream.estimators._device import (
     AnswerMixin,
     count_device_workers,
+    fill_gaps,
     given_back,
     lent_rows,
     place_learner,
     take_rows,
 )
 from robustream.estimators._outlier_labels import RowLabelsMixin
-from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
+from robustream.estimators._reasons import ReasonsMixin, RowModel
+from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
 from robustream.estimators._summary import Components, Shown, Summary, check_answer
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import PrincipalProblem, Recipe, resolve_recipe
+from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import normal_cutoffs
 from robustream.runs.batching import check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
@@ -163,11 +166,7 @@ class ProjectionMixin(RowLabelsMixin, AnswerMixin, ClassNamePrefixFeaturesOutMix
     def get_covariance(self) -> Array:
         """Return the covariance matrix that the model implies, columns x columns, in the units of the data."""
         check_is_fitted(self)
-        model = self._principal()
-        above = model.explained_variance - model.noise_variance
-        covariance = (model.components.T * above) @ model.components
-        covariance += model.noise_variance * np.eye(len(covariance), dtype=covariance.dtype)
-        return self._placed(covariance * np.outer(model.column_scale, model.column_scale))
+        return self._placed(_covariance(self._principal()))
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under the normal law with the model's mean and covariance."""
@@ -208,14 +207,17 @@ class ProjectionMixin(RowLabelsMixin, AnswerMixin, ClassNamePrefixFeaturesOutMix
         return self.outlier_scores(X) > self.cutoff_
 
     def _standard(self, X: Any, model: Principal) -> Any:
-        return (lent_rows(take_rows(self, X, reset=False)) - model.mean) / model.column_scale
+        rows = take_rows(self, X, reset=False)
+        if getattr(self, "takes_gaps", False):
+            rows, _ = fill_gaps(rows, model.mean, _covariance(model))
+        return (lent_rows(rows) - model.mean) / model.column_scale
 
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
 
 
-class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
+class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstimator):
     """Principal components from batches of which up to almost half may be garbage.
 
     Each batch gives an estimate (mean, subspace, variances); an aggregator turns the estimates into one. With
@@ -246,15 +248,22 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         Seeds what is random; None is the same as 0.
     n_jobs : int, default=None
         Batches that `fit` works on at once; -1 for all cores. The result is the same for any number.
+    keep_groups : bool, default=False
+        Whether groups of rows or batches that stand apart are taken for honest: they are told (`groups_`), nothing is
+        left out, and the answer is the plain one of all rows. For the learner "refined" and the aggregator "filtered".
 
     Attributes
     ----------
     components_ : array, components x columns
     mean_, column_scale_ : arrays, columns
     explained_variance_, explained_variance_ratio_ : arrays, components
+    components_stderr_, explained_variance_stderr_ : arrays like `components_` and `explained_variance_`
+        Standard errors; NaN where nothing can be told.
     noise_variance_ : float
     n_samples_seen_, n_batches_seen_ : int
     batch_report_ : list of BatchRecord
+    groups_ : list of Group
+        Rows and batches that stand apart from the majority.
 
     Examples
     --------
@@ -279,6 +288,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         device: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        keep_groups: bool = False,
     ) -> None:
         self.n_components = n_components
         self.standardize = standardize
@@ -289,6 +299,7 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.keep_groups = keep_groups
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all rows, cut into batches in their order; `y` is ignored."""
@@ -310,6 +321,40 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
             self._feed_rows(Layout(rows.shape[1]), rows, None)
         return self
 
+    def is_outlier(self, X: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
+        """Return which rows lie beyond the cut-off; of ordinary rows about 1% do.
+
+        With a false-discovery rate, as many rows as keep the share of ordinary ones among them at that rate.
+        """
+        if false_discovery_rate is not None:
+            return self._discovered(false_discovery_rate, X)
+        return super().is_outlier(X)
+
+    def outlier_pvalues(self, X: Any, y: Any = None) -> Array:
+        """Return the share of believed rows that lie as far out as each row: a p value for rows like those.
+
+        It is calibrated on the rows that were learned from and are believed, and is never below 1 / (their number + 1).
+        """
+        if _is_share(self.n_components):
+            raise InvalidInputError(
+                "p values need a number of components: batches, whose rows they are calibrated on, cannot know how "
+                f"many a share of {self.n_components} will need"
+            )
+        return super().outlier_pvalues(X)
+
+    def _row_model(self) -> RowModel:
+        model = self._principal()
+        components, variance = model.components.astype(np.float64), model.explained_variance.astype(np.float64)
+        columns = components.shape[1]
+        # Where all variance lies within the subspace, a little of it outside keeps distances finite.
+        least = max(float(variance.max(initial=0.0)) * 1e-9, 1e-150)
+        noise = max(float(model.noise_variance), least)
+        precision = (np.eye(columns) - components.T @ components) / noise if columns > len(components) else 0.0
+        precision = precision + (components.T / np.maximum(variance, least)) @ components
+        scale = model.column_scale.astype(np.float64)
+        names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(columns)])
+        return RowModel(model.mean.astype(np.float64), precision / np.outer(scale, scale), tuple(map(str, names)))
+
     def plan_for(self, layout: Layout) -> Plan:
         """Return the plan of a run over a table of that shape."""
         if _is_share(self.n_components):
@@ -317,9 +362,11 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         else:
             components = check_n_components(self.n_components, layout.columns)
         problem = PrincipalProblem(components, bool(self.standardize))
+        chosen = resolve_recipe(self.learner), resolve_aggregator(self.aggregator)
+        recipe, aggregator = keeping_groups(*chosen, bool(self.keep_groups))
         return Plan(
-            place_learner(resolve_recipe(self.learner).pca(problem), self.device),
-            resolve_aggregator(self.aggregator),
+            place_learner(recipe.pca(problem), self.device),
+            aggregator,
             check_batch_size(self.batch_size),
             check_half_life(self.half_life),
             check_seed(self.random_state),
@@ -336,16 +383,64 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
         outside = np.append(every.explained_variance[chosen:], np.full(missing, every.noise_variance))
         return Principal.of(answer, spectrum, normal_cutoffs(outside, chosen))
 
+    @property
+    def components_stderr_(self) -> Array:
+        """The standard error of each loading, components x columns.
+
+        It comes from how the believed batches differ where there are at least 8 (with one degree of freedom less than
+        batches), else from how their rows do. NaN where no moments are pooled (more than 500 columns, other learners
+        than "refined", aggregators that take no mean), for all but the first components of fewer than 8 batches of a
+        wide table (10 of 100 columns, 2 of 200), and for components whose variance is so near to another that their
+        direction is not known.
+        """
+        error = self._errors()[:, :-1]
+        # No loading is larger than 1: such an error says that the direction may be any.
+        return self._placed(np.where((error > 1).any(axis=1, keepdims=True), np.nan, error))
+
+    @property
+    def explained_variance_stderr_(self) -> Array:
+        """The standard error of the variance along each component; NaN where no moments are pooled."""
+        return self._placed(self._errors()[:, -1])
+
+    def _errors(self) -> Array:
+        """Return the standard errors of loadings and, last, variances, components x (columns + 1)."""
+        # Variances are in units of the largest one until the end, so that their squares are finite.
+        run = self._held_run()
+        whole, aggregator = run.answer.spectrum, run.plan.aggregator
+        variance = np.full((len(whole.components), whole.components.shape[1] + 1), np.nan)
+        points, shares, within = run.believed, run.believed_shares, run.value.variance
+        if aggregator.averages and within is not None:
+            count = 1 / float(np.square(shares).sum()) if points else max(1, aggregator.count(run.complete.state))
+            variance[: len(within)] = within / count
+        space: Any = run.space
+        asked = space.asked(points, run.value, run.answer) if aggregator.averages and len(points) > 1 else None
+        if asked is not None:
+            deviations = asked - np.tensordot(shares, asked, 1)
+            freedom = max(1 - float(np.square(shares).sum()), 1e-9)  # 0 where all but one batch are forgotten
+            between = np.tensordot(np.square(shares), np.square(deviations), 1) / freedom
+            # Few batches may agree by chance: they do not differ by less than their rows make them.
+            variance = between if len(points) >= BATCHES_FOR_SPREAD else np.fmax(variance, between)
+        error = np.sqrt(np.maximum(variance, 0.0)[: len(self._spectrum().components)])
+        error[:, -1] *= whole.largest
+        return error
+
     def summary(self) -> Summary:
         """Return the components with their variances as a table that prints."""
         spectrum, ratio = self._spectrum(), self._principal().explained_variance_ratio
+        error = self._errors()[:, -1]
         cumulative = np.cumsum(ratio)
         rows = tuple(
-            (f"component {place + 1}", float(variance), float(ratio[place]), float(cumulative[place]))
+            (
+                f"component {place + 1}",
+                float(variance),
+                float(error[place]),
+                float(ratio[place]),
+                float(cumulative[place]),
+            )
             for place, variance in enumerate(spectrum.explained_variance)
         )
         notes = (f"noise variance {spectrum.noise_variance:.4g}", self._batch_note())
-        columns = ("", "variance", "share", "cumulative share")
+        columns = ("", "variance", "std err", "share", "cumulative share")
         return Summary("Outlier-robust principal components", columns, rows, notes)
 
     def shown(self, targets: Any = None) -> Shown:
@@ -356,6 +451,13 @@ class OutlierRobustPCA(StreamingMixin, ProjectionMixin, BaseEstimator):
     def _spectrum(self) -> Spectrum:
         whole: Spectrum = self._held_run().answer.spectrum
         return whole.explaining(float(self.n_components)) if _is_share(self.n_components) else whole
+
+
+def _covariance(model: Principal) -> Array:
+    above = model.explained_variance - model.noise_variance
+    covariance = (model.components.T * above) @ model.components
+    covariance += model.noise_variance * np.eye(len(covariance), dtype=covariance.dtype)
+    return np.asarray(covariance * np.outer(model.column_scale, model.column_scale))
 
 
 def _is_share(n_components: Any) -> bool:

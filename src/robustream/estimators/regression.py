@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
-from robustream.errors import InvalidInputError
+from robustream.errors import FewRowsWarning, InvalidInputError
 from robustream.estimators._device import (
     AnswerMixin,
     count_device_workers,
+    encoded,
+    fill_gaps,
     given_back,
     lent_rows,
     place_learner,
     take_device_targets,
     take_rows,
+    with_gaps,
 )
-from robustream.estimators._inference import spread_error
+from robustream.estimators._intervals import IntervalsMixin
 from robustream.estimators._outlier_labels import ResidualLabelsMixin
-from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
-from robustream.estimators._summary import Coefficients, Shown, Summary, check_answer, target_names
+from robustream.estimators._reasons import ReasonsMixin, RowModel
+from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
+from robustream.estimators._summary import check_answer
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
-from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import normal_cutoff
 from robustream.runs.batching import check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
 from robustream.spaces import Array
-from robustream.spaces.linear import LinearSolution, residual_distances
+from robustream.spaces.linear import LinearSolution, LinearValue, invert_moments, residual_distances
 
-__all__ = ["Linear", "LinearMixin", "OutlierRobustRegressor", "check_alpha", "validate_targets"]
+__all__ = ["Linear", "LinearMixin", "OutlierRobustRegressor", "check_alpha", "validate_targets", "warn_of_few_rows"]
 
-# Standard errors below it, relative to the coefficient, are rounding errors.
-_ROUNDING = 1e-12
+# Noise below this part of the targets' own size is rounding.
+_ROUNDING = 1e-7
 
 
 class Linear(NamedTuple):
@@ -49,6 +53,8 @@ class Linear(NamedTuple):
     intercept: Any
     scale: Any
     cutoff: float
+    center: Array | None = None  # of the columns, and their covariance: what gaps are filled by
+    covariance: Array | None = None
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any], columns: int) -> Linear:
@@ -90,10 +96,14 @@ class LinearMixin(ResidualLabelsMixin, AnswerMixin, RegressorMixin):
         return self._linear().cutoff
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the fitted value for each row: one for each output if there are several."""
+        """Return the fitted value for each row: one for each output if there are several.
+
+        Missing cells (NaN) are filled by what the row's other cells say of them.
+        """
         check_is_fitted(self)
         model = self._linear()
-        return given_back(lent_rows(take_rows(self, X, reset=False)) @ model.coef.T + model.intercept, X)
+        rows, _ = fill_gaps(take_rows(self, X, reset=False), model.center, model.covariance)
+        return given_back(lent_rows(rows) @ model.coef.T + model.intercept, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the variance of y that the predictions explain (R squared)."""
@@ -113,8 +123,21 @@ class LinearMixin(ResidualLabelsMixin, AnswerMixin, RegressorMixin):
         coef = np.atleast_2d(model.coef)
         if targets.shape[1] != len(coef):
             raise InvalidInputError(f"y must have {len(coef)} outputs, got {targets.shape[1]}")
+        rows, missing = fill_gaps(rows, model.center, model.covariance)
         residuals = lent_rows(targets) - lent_rows(rows) @ coef.T - model.intercept
+        if missing is not None:
+            residuals = residuals / self._noise(missing, model)
         return given_back(residual_distances(residuals, np.atleast_1d(model.scale)), X)
+
+    def _noise(self, missing: NDArray[np.bool_], model: Linear) -> Array:
+        """Return how many times the residual scale rows with gaps have, rows x outputs."""
+        from robustream.majority import open_variance
+
+        assert model.covariance is not None
+        spread, scale = model.covariance.astype(np.float64), np.atleast_1d(model.scale).astype(np.float64)
+        coef = np.atleast_2d(model.coef).astype(np.float64)
+        opened = [open_variance(missing, spread, each) for each in coef]
+        return np.sqrt(1 + np.stack(opened, axis=1) / np.maximum(np.square(scale), 1e-300))
 
     def is_outlier(self, X: Any, y: Any) -> NDArray[np.bool_]:
         """Return which rows have a score beyond the cut-off; of ordinary rows about 1% do."""
@@ -127,7 +150,7 @@ class LinearMixin(ResidualLabelsMixin, AnswerMixin, RegressorMixin):
         return tags
 
 
-class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
+class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, LinearMixin, BaseEstimator):
     """Linear regression from batches of which up to almost half may be garbage.
 
     Each batch gives an estimate of the coefficients; an aggregator turns the estimates into one. With
@@ -157,6 +180,9 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         Seeds what is random; None is the same as 0.
     n_jobs : int, default=None
         Batches that `fit` works on at once; -1 for all cores. The result is the same for any number.
+    keep_groups : bool, default=False
+        Whether groups of rows or batches that stand apart are taken for honest: they are told (`groups_`), nothing is
+        left out, and the answer is the plain one of all rows. For the learner "refined" and the aggregator "filtered".
 
     Attributes
     ----------
@@ -168,6 +194,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         The scale of the residuals.
     n_samples_seen_, n_batches_seen_ : int
     batch_report_ : list of BatchRecord
+    groups_ : list of Group
+        Rows and batches that stand apart from the majority.
 
     Examples
     --------
@@ -195,6 +223,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         device: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        keep_groups: bool = False,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.alpha = alpha
@@ -205,6 +234,7 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.keep_groups = keep_groups
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from all rows, cut into batches in their order."""
@@ -212,6 +242,8 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
             rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
             self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
+        if not self.alpha:
+            warn_of_few_rows(len(rows), rows.shape[1] + bool(self.fit_intercept))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -232,12 +264,43 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
             self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
         return self
 
+    def is_outlier(self, X: Any, y: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
+        """Return which rows have a score beyond the cut-off; of ordinary rows about 1% do.
+
+        With a false-discovery rate, as many rows as keep the share of ordinary ones among them at that rate.
+        """
+        if false_discovery_rate is not None:
+            return self._discovered(false_discovery_rate, X, y)
+        return super().is_outlier(X, y)
+
+    def _row_model(self) -> RowModel:
+        value: LinearValue = self._held_run().value
+        model = self._linear()
+        coef, level = np.atleast_2d(model.coef).astype(np.float64), np.atleast_1d(model.intercept)
+        columns, scale = coef.shape[1], np.atleast_1d(model.scale).astype(np.float64)
+        moments, center = getattr(value, "moments", None), getattr(value, "center", None)
+        # Targets that fit exactly leave nothing but rounding, which is no unit.
+        size = np.abs(level) if moments is None else np.sqrt(np.diag(moments)[columns:].astype(np.float64))
+        scale = np.maximum(scale, np.maximum(_ROUNDING * size, 1e-100))
+        # The targets given the columns are scattered around the line by their noise.
+        design = np.concatenate([-coef, np.eye(len(coef))], axis=1) / scale[:, None]
+        precision = design.T @ design
+        middle = np.zeros(columns) if center is None else center[:columns].astype(np.float64)
+        if moments is not None:
+            precision[:columns, :columns] += invert_moments(moments, columns, 0.0)
+        given = columns if moments is None else 0
+        names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(columns)])
+        targets = ["y"] if len(coef) == 1 else [f"y{place}" for place in range(len(coef))]
+        return RowModel(np.append(middle, coef @ middle + level), precision, (*map(str, names), *targets), given)
+
     def plan_for(self, layout: Layout) -> Plan:
         """Return the plan of a run over a table of that shape."""
         problem = LinearProblem(bool(self.fit_intercept), check_alpha(self.alpha))
+        chosen = resolve_recipe(self.learner), resolve_aggregator(self.aggregator)
+        recipe, aggregator = keeping_groups(*chosen, bool(self.keep_groups))
         return Plan(
-            place_learner(resolve_recipe(self.learner).regression(problem), self.device),
-            resolve_aggregator(self.aggregator),
+            place_learner(recipe.regression(problem), self.device),
+            aggregator,
             check_batch_size(self.batch_size),
             check_half_life(self.half_life),
             check_seed(self.random_state),
@@ -245,92 +308,13 @@ class OutlierRobustRegressor(StreamingMixin, LinearMixin, BaseEstimator):
         )
 
     def _linear(self) -> Linear:
-        solution = self._solution()
-        level = solution.level if self.fit_intercept else np.zeros_like(solution.level)
+        solution: LinearSolution = self._held_run().answer
         cutoff = normal_cutoff(len(solution.coef)) if solution.cutoff is None else solution.cutoff
-        return Linear(self._shaped(solution.coef), self._shaped(level), self._shaped(solution.scale), cutoff)
-
-    @property
-    def coef_stderr_(self) -> Array:
-        """The standard error of each coefficient; NaN where the learner or aggregator cannot tell."""
-        return self._placed(self._coef_errors())
-
-    def _coef_errors(self) -> Array:
-        run, solution = self._held_run(), self._solution()
-        plan, points = run.plan, run.believed
-        if len(points) >= BATCHES_FOR_SPREAD:
-            error = spread_error(np.stack(run.quantities[0].points), plan.aggregator)
-        elif solution.coef_variance is not None:
-            count = max(1, plan.aggregator.count(run.complete.state))
-            factor = plan.aggregator.variance_factor(solution.coef.size)
-            error = np.sqrt(solution.coef_variance * factor / count)
-        else:
-            error = np.full_like(solution.coef, np.nan)
-        # No error at all means no degrees of freedom, or a column that never changes: nothing is known, not everything.
-        return self._shaped(np.where(error > _ROUNDING * np.abs(solution.coef), error, np.nan))
-
-    def conf_int(self, alpha: float = 0.05) -> Array:
-        """Return the interval that holds each coefficient with chance 1 - alpha; the last axis is low, high."""
-        return self._placed(self._intervals(_check_level(alpha)))
-
-    def _intervals(self, alpha: float) -> Array:
-        coef, half = self._linear().coef, -stdtrit(self._degrees_of_freedom(), alpha / 2) * self._coef_errors()
-        return np.stack([coef - half, coef + half], axis=-1)
-
-    def summary(self, alpha: float = 0.05) -> Summary:
-        """Return the coefficients with standard errors, t values, p values and intervals as a table that prints."""
-        model = self._linear()
-        coef, error = np.atleast_2d(model.coef), np.atleast_2d(self._coef_errors())
-        interval = self._intervals(_check_level(alpha)).reshape(*coef.shape, 2)
-        names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(coef.shape[1])])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t_value = coef / error
-        p_value = 2 * stdtr(self._degrees_of_freedom(), -np.abs(t_value))
-        several = len(coef) > 1
-        rows = tuple(
-            (
-                f"y{output}: {name}" if several else str(name),
-                *(float(table[output, place]) for table in (coef, error, t_value, p_value)),
-                *(float(end) for end in interval[output, place]),
-            )
-            for output in range(len(coef))
-            for place, name in enumerate(names)
-        )
-        columns = ("", "coef", "std err", "t", "P>|t|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]")
-        levels = ", ".join(f"{level:.4g}" for level in np.atleast_1d(model.intercept))
-        scales = ", ".join(f"{scale:.4g}" for scale in np.atleast_1d(model.scale))
-        notes = (f"intercept {levels}; residual scale {scales}", self._batch_note())
-        return Summary("Outlier-robust linear regression", columns, rows, notes)
-
-    def shown(self, targets: Any = None) -> Shown:
-        """Return what a report shows of the model; `targets` are the names of the outputs."""
-        coef, stderr = np.atleast_2d(host_array(self.coef_)), np.atleast_2d(host_array(self.coef_stderr_))
-        interval = host_array(self.conf_int()).reshape(*coef.shape, 2)
-        p_value = np.array([row[4] for row in self.summary().rows]).reshape(coef.shape)
-        intercept, scale = np.atleast_1d(host_array(self.intercept_)), np.atleast_1d(host_array(self.scale_))
-        names = target_names(targets, len(coef))
-        found = Coefficients(coef, stderr, interval[..., 0], interval[..., 1], p_value, intercept, scale, names)
-        return Shown("Outlier-robust linear regression", coefficients=found)
-
-    def _degrees_of_freedom(self) -> float:
-        """Return those of the spread of the batches, or of the rows within them if there are few batches."""
-        run = self._held_run()
-        batches = len(run.believed)
-        if batches >= BATCHES_FOR_SPREAD:
-            return float(batches - 1)
-        return float(max(1, run.rows_seen - run.layout.columns - 1))
-
-    def _solution(self) -> LinearSolution:
-        return self._held_run().answer
-
-    def _shaped(self, value: Array) -> Any:
-        return value[0] if self.run_.layout.single else value
-
-
-def _check_level(alpha: float) -> float:
-    if not 0 < alpha < 1:
-        raise InvalidInputError(f"alpha must lie between 0 and 1, got {alpha!r}")
-    return alpha
+        level = solution.level if self.fit_intercept else np.zeros_like(solution.level)
+        found = Linear(solution.coef, level, solution.scale, cutoff, solution.center, solution.covariance)
+        if not self.run_.layout.single:
+            return found
+        return found._replace(coef=solution.coef[0], intercept=level[0], scale=solution.scale[0])
 
 
 def validate_targets(
@@ -341,13 +325,17 @@ def validate_targets(
         return take_device_targets(estimator, X, y, reset=reset, minimum=minimum)
     rows, targets = validate_data(
         estimator,
-        X,
-        host_array(y),
+        *_with_targets(
+            with_gaps(encoded(estimator, X, reset=reset)),
+            with_gaps(host_array(y)),
+            takes_gaps := getattr(estimator, "takes_gaps", False),
+        ),
         dtype=[np.float64, np.float32],
         multi_output=True,
         y_numeric=True,
         reset=reset,
         ensure_min_samples=minimum,
+        ensure_all_finite="allow-nan" if takes_gaps else True,
     )
     single = targets.ndim == 1
     if targets.ndim > 2:
@@ -358,6 +346,33 @@ def validate_targets(
     if not np.isfinite(converted).all():
         raise InvalidInputError(f"y has values too large for the type of X ({rows.dtype})")
     return rows, converted[:, None] if single else converted, single
+
+
+def warn_of_few_rows(rows: int, unknowns: int) -> None:
+    """Warn where there are fewer equations than unknowns: the shortest of many exact answers was taken."""
+    if rows < unknowns:
+        warnings.warn(
+            f"{rows} rows cannot tell {unknowns} coefficients: many models fit them exactly, and this is the one with "
+            "the smallest coefficients. Take more rows, fewer columns, or a ridge penalty (alpha)",
+            FewRowsWarning,
+            stacklevel=3,
+        )
+
+
+def _with_targets(X: Any, y: Any, takes_gaps: bool) -> tuple[Any, Any]:
+    """Return rows and targets without the rows whose target is missing: nothing can be learned from these."""
+    if not takes_gaps or not isinstance(y := y.to_numpy() if hasattr(y, "to_numpy") else y, np.ndarray):
+        return X, y
+    if (
+        y.dtype.kind != "f"
+        or y.ndim not in (1, 2)
+        or not (missing := np.isnan(y).reshape(len(y), -1).any(axis=1)).any()
+    ):
+        return X, y
+    there = np.flatnonzero(~missing)
+    if not len(there) or len(y) != _num_samples(X):
+        return X, y  # scikit-learn says what is wrong
+    return _safe_indexing(X, there), y[there]
 
 
 def check_alpha(alpha: Any) -> float:

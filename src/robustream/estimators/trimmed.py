@@ -13,7 +13,7 @@ from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.estimators._device import take_rows
 from robustream.estimators.pca import Principal, ProjectionMixin, check_n_components
-from robustream.estimators.regression import Linear, LinearMixin, validate_targets
+from robustream.estimators.regression import Linear, LinearMixin, validate_targets, warn_of_few_rows
 from robustream.kernels.device_arrays import is_device_array, library_of
 from robustream.kernels.threads import one_blas_thread
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
@@ -121,6 +121,7 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
             self._fitted = (
                 found._replace(coef=found.coef[0], intercept=intercept[0], scale=spread[0]) if single else found
             )
+        warn_of_few_rows(len(rows), rows.shape[1] + bool(self.fit_intercept))
         return self
 
     def restore(self, answer: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, RobustreamError, UnsupportedEstimatorError
-from robustream.estimators._device import given_back
+from robustream.estimators._device import encoded, given_back
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
 from robustream.estimators._summary import Coefficients, Shown, target_names
 from robustream.kernels.device_arrays import host_array
@@ -142,7 +142,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         tags = get_tags(self.estimator)
         rows, targets = validate_data(
             self,
-            host_array(X),
+            host_array(encoded(self, X, reset=reset)),
             host_array(y),
             dtype=[np.float64, np.float32],
             multi_output=tags.target_tags.multi_output and not classifier,
@@ -288,7 +288,9 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> NDArray[Any]:
         self._held_run()
-        return np.asarray(validate_data(self, host_array(X), dtype=[np.float64, np.float32], reset=False))
+        return np.asarray(
+            validate_data(self, host_array(encoded(self, X, reset=False)), dtype=[np.float64, np.float32], reset=False)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,8 @@
 A new file takes the place of the old one in a single step, or not at all: it is written beside it, under a name that
 ends in `.part`, and renamed. Meanwhile its writer holds a lock on a file beside it, `.NAME.lock`; a run that will write
 a file later holds it from the start (`claim`). The lock belongs to the process and ends with it, however that ends, so
-that a crash leaves no lock behind. What it does leave, a `.lock` that nobody holds and perhaps a `.part`, is removed by
+that a crash leaves no lock behind. (An address of another machine has no lock: whoever keeps its objects replaces them
+in one step.) What it does leave, a `.lock` that nobody holds and perhaps a `.part`, is removed by
 the next writer of the file: whoever has the lock knows that nobody else is at work.
 """
 
@@ -21,7 +22,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from robustream.errors import StorageError
+from robustream.errors import RequestError, StorageError
+from robustream.files.addresses import as_text, check_reachable, is_address, shown, write_bytes
 
 try:
     import fcntl
@@ -51,8 +53,13 @@ def claim(*paths: str | os.PathLike[str] | None) -> Iterator[None]:
     """
     with contextlib.ExitStack() as held:
         for path in paths:
-            if path is not None:
-                target = Path(os.path.realpath(path))
+            if path is not None and is_address(path):
+                try:
+                    check_reachable(as_text(path))
+                except RequestError as error:
+                    raise StorageError(f"{shown(as_text(path))} cannot be written: {error}") from error
+            elif path is not None:
+                target = Path(os.path.realpath(as_text(path)))
                 try:
                     held.enter_context(_locked(target, whole_run=True))
                 except StorageError:
@@ -68,8 +75,14 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[bytes | memo
     Raises StorageError, with the file that was there before untouched, if the disk is full, the folder is read-only
     or does not exist, another run writes the file, or anything else keeps it from being written.
     """
+    if is_address(path):
+        try:
+            write_bytes(as_text(path), pieces)
+        except OSError as error:
+            raise StorageError(f"{shown(as_text(path))} could not be written: {error}") from error
+        return
     # A link stays a link: what it points to is replaced.
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(as_text(path)))
     temporary: Path | None = None
     with contextlib.ExitStack() as held:
         try:

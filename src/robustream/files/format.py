@@ -17,12 +17,12 @@ place for the checksum and no two files with the same bytes, and it copies every
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +30,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 
 from robustream._version import __version__
-from robustream.errors import DamagedFileError, InvalidInputError, NewerFormatError
+from robustream.errors import DamagedFileError, InvalidInputError, NewerFormatError, RequestError
+from robustream.files.addresses import as_text, find, is_address, open_address, shown
 from robustream.files.atomic import write_atomically
 from robustream.files.tree import DTYPES, Tree, dtype_code, dump_json, dump_tree, parse_json, parse_tree
 
-__all__ = ["Content", "naming", "pack", "read", "read_any", "unpack", "unpack_any", "write"]
+__all__ = ["Content", "exists", "naming", "pack", "read", "read_any", "unpack", "unpack_any", "write"]
 
 FORMAT = 1
 
@@ -104,13 +105,13 @@ def write(path: str | os.PathLike[str], tree: Tree, kind: str) -> None:
 def read(path: str | os.PathLike[str], kind: str) -> Tree:
     """Return the tree in a file; one that does not exist is a FileNotFoundError."""
     with naming(path):
-        return _of_kind(unpack_any(_load(Path(path))), kind)
+        return _of_kind(unpack_any(_load(path)), kind)
 
 
 def read_any(path: str | os.PathLike[str]) -> Content:
     """Return the tree in a file, with its kind."""
     with naming(path):
-        return unpack_any(_load(Path(path)))
+        return unpack_any(_load(path))
 
 
 @contextmanager
@@ -120,10 +121,12 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except DamagedFileError as error:
         raise DamagedFileError(
-            f"{os.fspath(path)} cannot be used: {error}. Take another copy of it or make it again."
+            f"{shown(path)} cannot be used: {error}. Take another copy of it or make it again."
         ) from error
     except NewerFormatError as error:
-        raise NewerFormatError(f"{os.fspath(path)} cannot be used: {error}.") from error
+        raise NewerFormatError(f"{shown(path)} cannot be used: {error}.") from error
+    except RequestError as error:
+        raise RequestError(f"{shown(path)} cannot be read: {error}") from error
 
 
 def _pieces(tree: Tree, kind: str) -> list[bytes | memoryview]:
@@ -141,12 +144,32 @@ def _of_kind(content: Content, kind: str) -> Tree:
     return content.tree
 
 
-def _load(path: Path) -> bytes:
+def _load(path: str | os.PathLike[str]) -> bytes:
     """Read a file whole, once its first bytes look right: a wrong file may be huge."""
-    with path.open("rb") as file:
-        _check_opening(file.read(_OPENING_SIZE), os.fstat(file.fileno()).st_size)
+    with _open(as_text(path)) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        _check_opening(file.read(_OPENING_SIZE), size)
         file.seek(0)
         return file.read()
+
+
+def _open(path: str) -> Any:
+    if not is_address(path):
+        return open(path, "rb")
+    try:
+        return open_address(path, whole=False)
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path)) from None
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Tell whether there is a file."""
+    text = as_text(path)
+    try:
+        return find(text).kind == "file" if is_address(text) else os.path.exists(text)
+    except RequestError as error:
+        raise RequestError(f"{shown(path)} cannot be looked at: {error}") from error
 
 
 def _seal(texts: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) -> list[bytes | memoryview]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from robustream.errors import DeviceError
 
-__all__ = ["host_array", "is_device_array", "library_of", "place_wide", "wide_on_gpu"]
+__all__ = ["host_array", "is_device_array", "library_of", "place_wide", "rows_in_place", "wide_on_gpu"]
 
 # What the exchange format of arrays calls a CUDA device, and memory that host and device share.
 _CUDA = (2, 13)
@@ -51,6 +51,19 @@ def host_array(values: Any) -> Any:
     from robustream.kernels.gpu.device import as_device_array
 
     return as_device_array(values).get()
+
+
+# Fewer rows than this are worked on sooner on the host.
+_MANY_ROWS = 8192
+
+
+def rows_in_place(values: Any) -> Any:
+    """Return rows one behind the other: on the GPU where many lie there, for NumPy's functions; else a NumPy array."""
+    if not is_device_array(values) or len(values) <= _MANY_ROWS:
+        return np.ascontiguousarray(values)
+    from robustream.kernels.gpu.numpy_proxy import lend_table
+
+    return lend_table(values)
 
 
 _wanted: ContextVar[bool] = ContextVar("robustream_wide_on_gpu", default=False)

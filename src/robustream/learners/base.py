@@ -16,10 +16,11 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from robustream.batch import BAD_CELLS, LEFT_OUT, Batch, Estimate, all_finite, describe_failure
-from robustream.spaces import Point, PrincipalModels, ProductSpace
+from robustream.batch import BAD_CELLS, LEFT_OUT, Batch, Estimate, RowGroup, all_finite, describe_failure
+from robustream.errors import InvalidInputError
+from robustream.spaces import CovarianceModels, Point, PrincipalModels, ProductSpace
 
-__all__ = ["Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe", "Solved"]
+__all__ = ["CovarianceLearner", "Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe", "Solved"]
 
 
 class PrincipalProblem(NamedTuple):
@@ -42,6 +43,7 @@ class Solved(NamedTuple):
     point: Point
     left_out: Mapping[str, float] = {}
     cells: int = 0  # single bad cells that were taken as missing
+    groups: tuple[RowGroup, ...] = ()  # rows that stand apart, whether they were left out or not
 
 
 class Learner(ABC):
@@ -78,7 +80,7 @@ class Learner(ABC):
             # Overflow in a garbage batch is no news to the user: the result is judged below. (Warnings are not
             # caught: that would change the filters of the whole process, and learners run in threads.)
             with np.errstate(all="ignore"):
-                point, left_out, cells = self.solve(batch, rng)
+                point, left_out, cells, groups = self.solve(batch, rng)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error), stats=batch.stats)
         if not all_finite(point):
@@ -86,6 +88,8 @@ class Learner(ABC):
         reasons = {LEFT_OUT + reason: rows for reason, rows in left_out.items() if rows}
         if cells:
             reasons[BAD_CELLS] = float(cells)
+        for group in groups:
+            reasons |= group.to_stats()
         return Estimate(batch.index, batch.label, batch.rows, point, stats={**batch.stats, **reasons})
 
 
@@ -103,10 +107,21 @@ class PrincipalLearner(Learner):
         return max(2, min(self.problem.n_components + 1, n_columns))
 
 
+class CovarianceLearner(Learner):
+    """A learner for a covariance matrix."""
+
+    def space(self, n_columns: int, n_outputs: int) -> CovarianceModels:
+        return CovarianceModels(n_columns)
+
+    def required_rows(self, n_columns: int) -> int:
+        return 2
+
+
 class Recipe(ABC):
     """Makes the learner for a problem."""
 
     name: ClassVar[str]
+    uses_gaps: ClassVar[bool] = False  # whether its learners use rows of which some cells are missing (NaN)
 
     @abstractmethod
     def pca(self, problem: PrincipalProblem) -> Learner:
@@ -115,3 +130,7 @@ class Recipe(ABC):
     @abstractmethod
     def regression(self, problem: LinearProblem) -> Learner:
         """Give the learner for linear regression."""
+
+    def covariance(self) -> Learner:
+        """Give the learner for a covariance matrix; not every recipe has one."""
+        raise InvalidInputError(f"learner={self.name!r} has no covariance: use 'refined' or 'classical'", "learner")

@@ -8,13 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from robustream.batch import Batch
-from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe, Solved
+from robustream.kernels.device_arrays import host_array
+from robustream.learners.base import (
+    CovarianceLearner,
+    Learner,
+    LinearProblem,
+    PrincipalLearner,
+    PrincipalProblem,
+    Recipe,
+    Solved,
+)
+from robustream.learners.calibration import score_sketch
 from robustream.learners.cutoffs import residual_cutoff
-from robustream.learners.moments import least_squares, principal_point_of_rows
+from robustream.learners.moments import covariance_point, least_squares, principal_point_of_rows
+from robustream.learners.uncertainty import LARGEST_VARIANCE, residual_quantiles
 from robustream.spaces import Array, LinearModels
-from robustream.spaces.linear import LinearPoint
+from robustream.spaces.linear import LinearPoint, residual_distances
 
-__all__ = ["Classical", "ClassicalPCA", "ClassicalRegression"]
+__all__ = ["Classical", "ClassicalCovariance", "ClassicalPCA", "ClassicalRegression"]
 
 # With this many batches or more, standard errors come from their spread and not from within the batches.
 BATCHES_FOR_SPREAD = 8
@@ -31,6 +42,9 @@ class Classical(Recipe):
 
     def regression(self, problem: LinearProblem) -> Learner:
         return ClassicalRegression(problem)
+
+    def covariance(self) -> Learner:
+        return ClassicalCovariance()
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,20 @@ class ClassicalPCA(PrincipalLearner):
             log_scale = np.log(np.where(deviation > 0, deviation, 1)).astype(mean.dtype)
             centered /= np.exp(log_scale)
         return Solved(principal_point_of_rows(mean, log_scale, centered, self.problem.n_components))
+
+
+@dataclass(frozen=True)
+class ClassicalCovariance(CovarianceLearner):
+    """Mean and sample covariance matrix."""
+
+    def minimum_rows(self, n_columns: int) -> int:
+        return max(20, 2 * n_columns)
+
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
+        mean = _mean(batch.X)
+        centered = batch.X - mean
+        covariance = centered.T @ centered / max(1, batch.rows - 1)
+        return Solved(covariance_point(mean, covariance, centered, batch.rows))
 
 
 @dataclass(frozen=True)
@@ -79,12 +107,30 @@ class ClassicalRegression(Learner):
         residuals = targets - centered @ fit.coef.T
         freedom = max(1.0, rows - fit.degrees_of_freedom - self.problem.fit_intercept)
         scale = np.sqrt(np.square(residuals).sum(axis=0) / freedom)
-        variance = None
+        variance, leverage = None, np.full(rows, min(1 / rows, 0.5) if self.problem.fit_intercept else 0.0)
         if fit.influence is not None:
-            variance = (np.square(fit.influence) @ np.square(residuals)).T * (rows / freedom)
+            leverage = np.clip(leverage + host_array((centered * fit.influence.T).sum(axis=1)), 0.0, 0.99)
+            variance = self._variance(fit.influence, host_array(residuals) / (1 - leverage)[:, None])
         log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny))
         cutoff = residual_cutoff(residuals, scale)
-        return Solved(LinearPoint(fit.coef, x_center, y_center, log_scale, variance, cutoff))
+        quantiles = residual_quantiles(host_array(residuals), leverage).astype(batch.X.dtype)
+        held_back = host_array(residuals) / (1 - leverage)[:, None]
+        scores = score_sketch(residual_distances(held_back, host_array(scale)) / np.exp(cutoff)).astype(batch.X.dtype)
+        return Solved(LinearPoint(fit.coef, x_center, y_center, log_scale, variance, cutoff, None, quantiles, scores))
+
+    def _variance(self, influence: Array, residuals: Array) -> Array | None:
+        """Return the covariance of coefficients and level by the rows' own residuals (see `learners.uncertainty`)."""
+        columns, rows = influence.shape
+        outputs = residuals.shape[1]
+        if outputs * (columns + 1) ** 2 > LARGEST_VARIANCE:
+            return None
+        found = np.zeros((outputs, columns + 1, columns + 1), influence.dtype)
+        for output, square in enumerate(np.square(residuals, dtype=np.float64).T):
+            found[output, :-1, :-1] = host_array((influence * square) @ influence.T)
+            if self.problem.fit_intercept:
+                found[output, -1, :-1] = found[output, :-1, -1] = host_array(influence @ square) / rows
+                found[output, -1, -1] = square.sum() / rows**2
+        return found
 
 
 def _mean(rows: Array) -> Array:

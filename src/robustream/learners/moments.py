@@ -7,12 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from robustream.learners.calibration import score_sketch
 from robustream.learners.cutoffs import principal_cutoffs
 from robustream.spaces import Array
+from robustream.spaces.covariance import CovariancePoint, whitening
 from robustream.spaces.factored import fix_signs
-from robustream.spaces.principal import PrincipalPoint
+from robustream.spaces.principal import PrincipalPoint, largest_over_cutoffs, noise_variance, principal_distances
 
-__all__ = ["LeastSquares", "least_squares", "median_scale", "principal_point", "principal_point_of_rows"]
+__all__ = [
+    "LeastSquares",
+    "covariance_point",
+    "least_squares",
+    "median_scale",
+    "principal_point",
+    "principal_point_of_rows",
+]
 
 # 1 / the MAD of the standard normal law: makes the median absolute deviation a standard deviation.
 NORMAL_MAD = 1.482602218505602
@@ -52,7 +61,8 @@ def principal_point(
     eigenvalues, total = values[::-1].copy(), np.asarray(np.trace(covariance))
     square = float(np.sum(np.square(covariance, dtype=np.float64)))
     cutoffs = principal_cutoffs(standard, basis, eigenvalues, float(total), square, rows or len(standard))
-    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs)
+    scores = _calibrated(standard, basis, eigenvalues, float(total), cutoffs, rows or len(standard))
+    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs, scores=scores)
 
 
 def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_components: int) -> PrincipalPoint:
@@ -70,7 +80,31 @@ def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_co
     total = np.asarray(np.square(singular).sum() / freedom)
     square = float(np.sum(np.square(singular, dtype=np.float64) ** 2)) / freedom**2
     cutoffs = principal_cutoffs(centered, basis, eigenvalues, float(total), square, rows)
-    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs)
+    scores = _calibrated(centered, basis, eigenvalues, float(total), cutoffs, rows)
+    return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs, scores=scores)
+
+
+def _calibrated(standard: Array, basis: Array, eigenvalues: Array, total: float, cutoffs: Array, rows: int) -> Array:
+    """Return a sketch of the scores of ordinary rows, as if each had been held back.
+
+    A row draws the model towards itself by its leverage, and would lie farther out without.
+    """
+    noise = noise_variance(eigenvalues, total, len(basis))
+    distances = principal_distances(standard, basis.T, eigenvalues, noise)
+    own = np.clip((1 + np.square(distances[1])) / rows, 0.0, 0.5)
+    scores = largest_over_cutoffs(distances, np.exp(cutoffs)) / (1 - own)
+    return score_sketch(scores).astype(basis.dtype)
+
+
+def covariance_point(mean: Array, covariance: Array, centered: Array, rows: int) -> CovariancePoint:
+    """Give the estimate that a covariance matrix amounts to; `centered` are some of so many ordinary rows."""
+    require_finite(covariance)
+    white = centered @ whitening(covariance)
+    axes = white.shape[1]
+    if not axes:  # nothing varies
+        return CovariancePoint(mean, covariance, np.zeros(()))
+    log_cutoff = principal_cutoffs(white, np.eye(axes), np.ones(axes), float(axes), float(axes), rows)[1]
+    return CovariancePoint(mean, covariance, np.asarray(log_cutoff))
 
 
 class LeastSquares(NamedTuple):

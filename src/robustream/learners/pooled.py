@@ -29,6 +29,7 @@ class PooledRegression(Learner):
     """
 
     problem: LinearProblem
+    keep_groups: bool = False
 
     def space(self, n_columns: int, n_outputs: int) -> MomentModels:
         return MomentModels(n_columns, n_outputs, self.problem.alpha)
@@ -42,7 +43,8 @@ class PooledRegression(Learner):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         assert batch.y is not None
         joint = np.concatenate([batch.X, batch.y.reshape(batch.rows, -1)], axis=1)
-        weights = row_weights(joint[:, : batch.X.shape[1]]).astype(joint.dtype)
+        weights = np.ones(batch.rows) if self.keep_groups else row_weights(joint[:, : batch.X.shape[1]])
+        weights = weights.astype(joint.dtype)
         total = weights.sum()
         center = np.zeros(joint.shape[1], joint.dtype)
         if self.problem.fit_intercept:

@@ -8,48 +8,131 @@ answer. What was left out, and why, goes with the estimate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.batch import Batch
-from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe, Solved
+from robustream.batch import Batch, RowGroup
+from robustream.kernels.device_arrays import is_device_array, rows_in_place
+from robustream.kernels.rows import weighted_moments
+from robustream.learners.base import (
+    CovarianceLearner,
+    Learner,
+    LinearProblem,
+    PrincipalLearner,
+    PrincipalProblem,
+    Recipe,
+    Solved,
+)
+from robustream.learners.calibration import score_sketch
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import ROWS_FOR_DISTANCES, residual_cutoff
-from robustream.learners.moments import principal_point, principal_point_of_rows, require_finite
+from robustream.learners.moments import covariance_point, principal_point, principal_point_of_rows, require_finite
 from robustream.learners.pooled import TOO_LONG, PooledRegression, row_weights
+from robustream.learners.uncertainty import direction_variance, fit_rows, residual_quantiles
 from robustream.spaces import Array, LinearModels, MomentModels
-from robustream.spaces.linear import LinearPoint, invert_moments, solve_moments, without_constants
+from robustream.spaces.base import unknown_moments
+from robustream.spaces.linear import LinearPoint, invert_moments, residual_distances, solve_moments, without_constants
 
 if TYPE_CHECKING:  # its compiled loops are loaded with the first batch
     from robustream.majority import Group
 
-__all__ = ["Refined", "RefinedPrincipal", "RefinedRegression"]
+__all__ = ["Refined", "RefinedCovariance", "RefinedPrincipal", "RefinedRegression"]
 
 Mask: TypeAlias = NDArray[np.bool_]
 
+# Units in the last place of the targets that residuals of an exact fit may have.
+_ROUNDING = 16
 # Beyond this many columns a batch would need more rows than is practical for a solution of its own.
 WIDEST_SOLVED = 500
 # Beyond this many columns the scatter matrix itself is too dear, and rows are judged by their length alone.
 WIDEST_SCATTER = 2000
 # Of more outputs than this the leading directions of their residuals are looked at, since each costs a search.
 MOST_TARGETS = 3
+# Groups, rows and most columns of the jackknife that tells the variance of coefficients where cells are missing.
+JACKKNIFE_GROUPS, JACKKNIFE_ROWS, JACKKNIFE_COLUMNS = 10, 2000, 50
 
 
 @dataclass(frozen=True)
 class Refined(Recipe):
-    """Evidence against rows first, then the plain method on the rest."""
+    """Evidence against rows first, then the plain method on the rest.
+
+    Parameters
+    ----------
+    keep_groups : bool, default=False
+        Whether rows that stand apart are taken for honest: they are told, none is left out, and the answer is the plain
+        one.
+    """
 
     name: ClassVar[str] = "refined"
+    keep_groups: bool = False
+    uses_gaps: ClassVar[bool] = True
 
     def pca(self, problem: PrincipalProblem) -> Learner:
-        return RefinedPrincipal(problem)
+        return RefinedPrincipal(problem, self.keep_groups)
 
     def regression(self, problem: LinearProblem) -> Learner:
-        return RefinedRegression(problem)
+        return RefinedRegression(problem, self.keep_groups)
+
+    def covariance(self) -> Learner:
+        return RefinedCovariance(self.keep_groups)
+
+
+class Believed(NamedTuple):
+    """What the rows of a batch that no evidence speaks against amount to."""
+
+    mean: Array
+    covariance: Array  # as float64
+    some: Array  # ordinary rows, enough of them to tell their distances
+    rows: int  # ordinary rows in all
+    left_out: Mapping[str, float]
+    cells: int
+    groups: tuple[RowGroup, ...]
+    unknown: Mask  # columns without a single cell
+
+    @classmethod
+    def of(cls, batch: Batch, keep_groups: bool = False) -> Believed:
+        """Return it for rows of which a scatter matrix is not too dear."""
+        from robustream.majority import conditional, covariance_with_gaps, majority, moments
+
+        rows, gaps = _rows_with_gaps(batch.X)
+        fit = majority(rows)
+        whole = rows if gaps is None else conditional(rows.astype(float), gaps, fit.center, fit.scatter)
+        told = _told(batch, fit.groups, [whole])
+        if keep_groups:
+            ones = np.ones_like(fit.weights)
+            if gaps is None:
+                center, scatter = moments(rows.astype(float), ones)
+            else:
+                center, scatter = covariance_with_gaps(rows.astype(float), gaps, ones)
+            fit = fit._replace(center=center, scatter=scatter, weights=ones, groups=(), cells=gaps)
+        require_finite(fit.scatter)
+        require_finite(np.square(fit.center))
+        total = float(fit.weights.sum())
+        believed = np.flatnonzero(_believed(fit.groups, fit.weights))
+        if fit.cells is not None and gaps is None:
+            clean = believed[~fit.cells[believed].any(axis=1)]
+            believed = clean if 2 * len(clean) > len(believed) else believed
+        some = believed[:: max(len(believed) // ROWS_FOR_DISTANCES, 1)]
+        ordinary, cells = np.asarray(rows[some]), 0 if fit.cells is None else int(fit.cells.sum())
+        if fit.cells is not None and gaps is not None:
+            # Draws from the conditional laws: distances of rows with gaps are then those of whole rows.
+            noise = np.random.default_rng(0).normal(size=ordinary.shape)
+            drawn = conditional(ordinary.astype(np.float64), fit.cells[some], fit.center, fit.scatter, noise)
+            ordinary, cells = drawn.astype(rows.dtype), cells - int(gaps.sum())
+        return cls(
+            fit.center.astype(rows.dtype),
+            fit.scatter * (total / max(total - 1, 1.0)),
+            ordinary,
+            len(believed),
+            _counted(fit.groups),
+            cells,
+            told,
+            _empty_columns(gaps, rows.shape[1]),
+        )
 
 
 @dataclass(frozen=True)
@@ -57,45 +140,38 @@ class RefinedPrincipal(PrincipalLearner):
     """Principal components of the rows, or cells, that no evidence speaks against."""
 
     judges_rows = True
+    keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
         # The moments of all batches are pooled: a batch need only be large enough to be judged as a whole.
         return max(30, 4 * n_columns, 5 * self.problem.n_components)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
-        rows = np.ascontiguousarray(batch.X)
-        if rows.shape[1] > WIDEST_SCATTER:
-            return self._by_length(rows)
-        from robustream.majority import majority
-
-        fit = majority(rows)
-        require_finite(fit.scatter)
-        require_finite(np.square(fit.center))
-        dtype = rows.dtype
-        total = float(fit.weights.sum())
-        mean, covariance = fit.center.astype(dtype), fit.scatter * (total / max(total - 1, 1.0))
-        log_scale, moments = np.zeros_like(mean), None
-        if rows.shape[1] <= WIDEST_SOLVED:
-            moments = covariance.astype(dtype)
+        if batch.X.shape[1] > WIDEST_SCATTER:
+            return self._by_length(_require_whole(np.ascontiguousarray(batch.X), WIDEST_SCATTER))
+        found, dtype = Believed.of(batch, self.keep_groups), batch.X.dtype
+        mean, covariance = found.mean, found.covariance
+        log_scale, moments, variance = np.zeros_like(mean), None, None
+        if batch.X.shape[1] <= WIDEST_SOLVED:
+            moments = unknown_moments(covariance.astype(dtype), found.unknown)
         if self.problem.standardize:
             deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        believed = np.flatnonzero(_believed(fit.groups, len(rows)))
-        if fit.cells is not None:
-            whole = believed[~fit.cells[believed].any(axis=1)]
-            believed = whole if 2 * len(whole) > len(believed) else believed
-        some = believed[:: max(len(believed) // ROWS_FOR_DISTANCES, 1)]
-        standard = ((rows[some] - mean) / np.exp(log_scale)).astype(dtype, copy=False)
+        standard = ((found.some - mean) / np.exp(log_scale)).astype(dtype, copy=False)
         point = principal_point(
-            mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard, len(believed)
+            mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard, found.rows
         )
-        filled = 0 if fit.cells is None else int(fit.cells.sum())
-        return Solved(point._replace(moments=moments), _counted(fit.groups, len(rows)), filled)
+        if moments is not None and batch.index < BATCHES_FOR_SPREAD:
+            told = self.space(batch.X.shape[1], 0).told
+            variance = direction_variance(
+                standard, covariance, told, found.rows, standardized=self.problem.standardize
+            ).astype(dtype)
+        return Solved(point._replace(moments=moments, variance=variance), found.left_out, found.cells, found.groups)
 
     def _by_length(self, rows: Array) -> Solved:
-        kept = rows[row_weights(rows) > 0]
+        kept = rows if self.keep_groups else rows[row_weights(rows) > 0]
         mean = kept.mean(axis=0, dtype=np.float64).astype(rows.dtype)
         centered = kept - mean
         log_scale = np.zeros_like(mean)
@@ -108,11 +184,38 @@ class RefinedPrincipal(PrincipalLearner):
 
 
 @dataclass(frozen=True)
+class RefinedCovariance(CovarianceLearner):
+    """Mean and covariance of the rows, or cells, that no evidence speaks against."""
+
+    judges_rows = True
+    keep_groups: bool = False
+
+    def minimum_rows(self, n_columns: int) -> int:
+        return max(30, 4 * n_columns)
+
+    def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
+        if batch.X.shape[1] > WIDEST_SCATTER:
+            rows = _require_whole(np.ascontiguousarray(batch.X), WIDEST_SCATTER)
+            kept = rows if self.keep_groups else rows[row_weights(rows) > 0]
+            mean = kept.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+            centered = kept - mean
+            covariance = centered.T @ centered / max(len(kept) - 1, 1)
+            left_out = {TOO_LONG: float(len(rows) - len(kept))}
+            return Solved(covariance_point(mean, covariance, centered[:ROWS_FOR_DISTANCES], len(kept)), left_out)
+        found = Believed.of(batch, self.keep_groups)
+        covariance = found.covariance.astype(batch.X.dtype)
+        point = covariance_point(found.mean, covariance, found.some - found.mean, found.rows)
+        point = point._replace(covariance=unknown_moments(covariance, found.unknown))
+        return Solved(point, found.left_out, found.cells, found.groups)
+
+
+@dataclass(frozen=True)
 class RefinedRegression(Learner):
     """Least squares on the rows of the majority's line; pooled moments where the table is wide."""
 
     judges_rows = True
     problem: LinearProblem
+    keep_groups: bool = False
 
     def space(self, n_columns: int, n_outputs: int) -> LinearModels | MomentModels:
         if n_columns > WIDEST_SOLVED:
@@ -132,51 +235,123 @@ class RefinedRegression(Learner):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         assert batch.y is not None
         if batch.X.shape[1] > WIDEST_SOLVED:
+            _require_whole(batch.X, WIDEST_SOLVED)
             return self._pooled().solve(batch, rng)
         # One layout in memory, so that rows give the same bits wherever they come from.
-        rows, targets = np.ascontiguousarray(batch.X), np.ascontiguousarray(batch.y).reshape(batch.rows, -1)
+        rows, gaps = _rows_with_gaps(batch.X)
+        targets = rows_in_place(batch.y.reshape(batch.rows, -1))
         columns, dtype = rows.shape[1], rows.dtype
-        from robustream.majority import mend
+        from robustream.majority import bad_cells, mend, row_states
 
-        mended, filled = mend(rows.astype(np.float64))
-        if filled:
-            rows = mended.astype(dtype)
-        weights, believed, groups = _row_weights(mended, targets.astype(np.float64))
-        center, moments = _joint_moments(rows, targets, weights, self.problem.fit_intercept)
+        # Rows on a GPU are taken to double precision block by block, in the passes over them.
+        exact = rows if is_device_array(rows) else rows.astype(np.float64, copy=False)
+        states = row_states(exact)
+        missing, noise = gaps, None
+        if gaps is None:
+            exact, filled = mend(exact, states)
+        else:
+            bad = bad_cells(exact, states)
+            missing, filled = (gaps, 0) if bad is None else (gaps | bad, int(bad.sum()))
+            targets = np.asarray(targets)
+            exact, noise = _fill(exact, targets.astype(np.float64), missing)
+        if filled or gaps is not None:
+            rows, states = exact.astype(dtype), row_states(exact)
+        weights, believed, groups = _row_weights(exact, targets.astype(np.float64, copy=False), states, noise)
+        told = groups
+        if self.keep_groups:
+            weights, believed, groups = None, np.ones_like(believed), ()
+            if filled:  # the plain answer is that of the cells as they were given
+                rows, filled, missing = rows_in_place(batch.X), 0, gaps
+                if gaps is not None:
+                    exact, noise = _fill(np.asarray(rows, dtype=np.float64), targets.astype(np.float64), gaps)
+                    rows = exact.astype(dtype)
+        counted = np.ones_like(believed, dtype=float) if weights is None else weights
+        if missing is None:
+            total, center, moments = _joint_moments(rows, targets, weights, self.problem.fit_intercept)
+        else:
+            center, moments = _moments_with_gaps(rows, targets, missing, counted, self.problem.fit_intercept)
+            total = float(counted.sum())
         require_finite(moments)
         if batch.rows > 1 and not np.any(np.diag(moments)[:columns] > 0):
             # Its mean would count as much as anyone's, with nothing to judge it by.
             raise ValueError("no column varies, so that nothing can be learned about the coefficients")
         coef = solve_moments(without_constants(moments, center[:columns]), columns, self.problem.alpha)
-        centered = rows - center[:columns]
-        residuals = (targets - center[columns:]) - centered @ coef.T
-        freedom = max(1.0, float(weights.sum()) - columns - self.problem.fit_intercept)
-        scale = np.sqrt(weights @ np.square(residuals) / freedom)
-        variance = None
-        if batch.index < BATCHES_FOR_SPREAD:
-            variance = _sandwich(centered, residuals, weights, moments).astype(dtype)
+        inverse = invert_moments(moments, columns, self.problem.alpha)
+        fit = fit_rows(
+            rows,
+            targets,
+            counted,
+            center,
+            coef,
+            inverse,
+            intercept=self.problem.fit_intercept,
+            want_variance=batch.index < BATCHES_FOR_SPREAD,
+        )
+        if missing is not None and noise is not None:
+            # In units in which all rows have the same noise: gaps add to it.
+            residuals = fit.residuals / noise[:, None]
+            variance = None
+            if batch.index < BATCHES_FOR_SPREAD:
+                variance = _variance_with_gaps(rows, targets, missing, counted, center[:columns], self.problem)
+            fit = fit._replace(residuals=residuals, squares=counted @ np.square(residuals), variance=variance)
+        scale = np.sqrt(fit.squares / max(1.0, total - columns - self.problem.fit_intercept))
+        # An exact fit leaves residuals that are rounding, more in one batch and less in another.
+        scale = np.maximum(scale, _ROUNDING * np.finfo(dtype).eps * np.sqrt(np.mean(np.square(targets), axis=0)))
+        cutoff = residual_cutoff(fit.residuals[believed], scale)
+        held_back = fit.residuals[believed] / (1 - fit.leverage[believed])[:, None]
         point = LinearPoint(
             coef.astype(dtype),
             center[:columns].astype(dtype),
             center[columns:].astype(dtype),
             np.log(np.maximum(scale, np.finfo(dtype).tiny)).astype(dtype),
-            variance,
-            residual_cutoff(residuals[believed], scale),
-            moments.astype(dtype),
+            None if fit.variance is None else fit.variance.astype(dtype),
+            cutoff,
+            unknown_moments(moments.astype(dtype), np.append(_empty_columns(gaps, columns), np.zeros(len(coef), bool))),
+            residual_quantiles(fit.residuals[believed], fit.leverage[believed]).astype(dtype),
+            score_sketch(residual_distances(held_back, scale) / np.exp(cutoff)).astype(dtype),
         )
-        return Solved(point, _counted(groups, batch.rows), filled)
+        apart = _told(batch, told, [rows, targets], np.abs(fit.residuals) / np.maximum(scale, 1e-300))
+        return Solved(point, _counted(groups), filled, apart)
 
     def _pooled(self) -> PooledRegression:
-        return PooledRegression(self.problem)
+        return PooledRegression(self.problem, self.keep_groups)
 
 
-def _believed(groups: tuple[Group, ...], rows: int) -> Mask:
-    """Mark the rows that are in no group."""
-    return ~np.any([np.zeros(rows, bool), *(group.members for group in groups)], axis=0)
+def _require_whole(rows: Array, widest: int) -> Array:
+    """Return rows without missing cells, or raise ValueError."""
+    if np.isnan(rows).any():
+        raise ValueError(f"cells are missing in more than {widest} columns, too many to learn from each other")
+    return rows
 
 
-def _row_weights(X: Array, Y: Array) -> tuple[Array, Mask, tuple[Group, ...]]:
-    """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out."""
+def _rows_with_gaps(values: Array) -> tuple[Array, Mask | None]:
+    """Return rows one behind the other and which of their cells are missing, None if none is; with gaps on the host."""
+    rows: Array = rows_in_place(values)
+    gaps = np.isnan(rows)
+    if not gaps.any():
+        return rows, None
+    return np.asarray(rows), np.asarray(gaps)
+
+
+def _empty_columns(gaps: Mask | None, columns: int) -> Mask:
+    return np.zeros(columns, bool) if gaps is None else np.asarray(gaps.all(axis=0))
+
+
+def _believed(groups: tuple[Group, ...], like: Array) -> Mask:
+    """Mark the rows that are in no group, of as many as `like` has numbers."""
+    believed: Mask = np.ones_like(like, dtype=bool)
+    for group in groups:
+        believed &= ~group.members
+    return believed
+
+
+def _row_weights(
+    X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None = None
+) -> tuple[Array | None, Mask, tuple[Group, ...]]:
+    """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out.
+
+    The weights are None where each is 1.
+    """
     from robustream.majority import majority_line
 
     if Y.shape[1] > MOST_TARGETS:
@@ -185,46 +360,134 @@ def _row_weights(X: Array, Y: Array) -> tuple[Array, Mask, tuple[Group, ...]]:
         residuals = Y - Y.mean(axis=0) - centered @ coef
         residuals /= np.maximum(residuals.std(axis=0), 1e-300)
         Y = residuals @ np.linalg.svd(residuals, full_matrices=False)[2][:MOST_TARGETS].T
-    lines = [majority_line(X, np.ascontiguousarray(y)) for y in Y.T]
-    weights = np.min([line.weights for line in lines], axis=0)
-    believed = np.all([line.believed for line in lines], axis=0)
-    if weights.sum() < X.shape[1] + 1:  # each output may be believed of other rows, and none of all
-        return np.ones(len(X)), np.ones(len(X), bool), ()
+    lines = [majority_line(X, rows_in_place(Y[:, output]), states=states, noise=noise) for output in range(Y.shape[1])]
+    weights, believed = lines[0].weights, lines[0].believed
+    for line in lines[1:]:
+        weights, believed = np.minimum(weights, line.weights), believed & line.believed
+    # Each output may be believed of other rows, and none of all.
+    if np.all(weights == 1) or weights.sum() < X.shape[1] + 1:
+        return None, np.ones_like(believed), ()
     return weights, believed, tuple(group for line in lines for group in line.groups)
 
 
-def _joint_moments(X: Array, Y: Array, weights: Array, fit_intercept: bool) -> tuple[Array, Array]:
-    """Return the weighted mean of columns and targets, and their covariance about it (about 0 without intercept)."""
-    joint = np.concatenate([X, Y], axis=1).astype(np.float64)
-    total = float(weights.sum())
-    plain = bool(np.all(weights == 1))
-    center = np.zeros(joint.shape[1])
+def _fill(rows: Array, targets: Array, missing: Mask) -> tuple[Array, Array]:
+    """Return rows with gaps at what their other cells say of them, and how many times the noise of others they have.
+
+    Given x alone, so that the targets can still speak against a row: y less its line then has the noise of the line and
+    what the gaps leave open of coef'x. The law of columns and targets is that of their majority.
+    """
+    from robustream.majority import conditional, majority, open_variance
+
+    columns = rows.shape[1]
+    joint = np.concatenate([np.where(missing, np.nan, rows), targets], axis=1)
+    law = majority(joint, cells=False)
+    spread = law.scatter[:columns, :columns]
+    coef = solve_moments(law.scatter, columns, 0.0)
+    left = np.diag(law.scatter)[columns:] - np.einsum("op,po->o", coef, law.scatter[:columns, columns:])
+    left = np.maximum(left, 1e-12 * np.diag(law.scatter)[columns:])
+    opened = [open_variance(missing, spread, each) / max(float(s), 1e-300) for each, s in zip(coef, left, strict=True)]
+    filled = conditional(rows, missing, law.center[:columns], spread, few=columns / max(float(law.weights.sum()), 1.0))
+    return filled, np.sqrt(1 + np.mean(opened, axis=0))
+
+
+def _moments_with_gaps(
+    rows: Array, targets: Array, missing: Mask, weights: Array, fit_intercept: bool
+) -> tuple[Array, Array]:
+    """Return mean and covariance of columns and targets by maximum likelihood (about 0 without intercept)."""
+    from robustream.majority import covariance_with_gaps
+
+    joint = np.concatenate([rows, targets], axis=1).astype(np.float64)
+    gaps = np.concatenate([missing, np.zeros(targets.shape, bool)], axis=1)
+    center, moments = covariance_with_gaps(joint, gaps, weights)
     if fit_intercept:
-        # From the first row: the mean of a column that never changes is exact, and means far from 0 lose no digits.
-        center = joint[0].copy()
-        joint -= center
-        offset = joint.mean(axis=0) if plain else weights @ joint / total
-        joint -= offset
-        center += offset
-    if not plain:
-        joint *= np.sqrt(weights)[:, None]
-    return center, joint.T @ joint / total
+        return center, moments
+    return np.zeros_like(center), moments + np.outer(center, center)
 
 
-def _sandwich(centered: Array, residuals: Array, weights: Array, moments: Array) -> Array:
-    """Return the variance of each coefficient (outputs x columns) of a weighted fit, by its own residuals."""
-    total = float(weights.sum())
-    bread = invert_moments(moments, centered.shape[1], 0.0) / total
-    influence = bread @ (centered * weights[:, None]).T
-    freedom = max(1.0, total - centered.shape[1] - 1)
-    return (np.square(influence) @ np.square(residuals)).T * (total / freedom)
+def _variance_with_gaps(
+    rows: Array, targets: Array, missing: Mask, weights: Array, x_center: Array, problem: LinearProblem
+) -> Array | None:
+    """Return the covariance of coefficients and level, as `fit_variance` does, by a jackknife over groups of rows.
+
+    What the gaps cost is mostly what is not known of the law that fills them, which no formula by rows has in it. None
+    where so few rows, or so many columns, would make that too coarse or too dear.
+    """
+    columns = rows.shape[1]
+    some = np.flatnonzero(weights > 0)
+    some = some[:: max(len(some) // JACKKNIFE_ROWS, 1)]
+    if columns > JACKKNIFE_COLUMNS or len(some) < 5 * JACKKNIFE_GROUPS * columns // (JACKKNIFE_GROUPS - 1):
+        return None
+    group, found = np.arange(len(some)) % JACKKNIFE_GROUPS, []
+    for each in range(JACKKNIFE_GROUPS):
+        left = some[group != each]
+        parts = rows[left], targets[left], missing[left], weights[left]
+        center, moments = _moments_with_gaps(*parts, problem.fit_intercept)
+        coef = solve_moments(moments, columns, problem.alpha)
+        level = center[columns:] + coef @ (x_center - center[:columns])
+        found.append(np.column_stack([coef, level * problem.fit_intercept]))
+    differences = np.stack(found) - np.mean(found, axis=0)
+    share = len(some) / float(np.count_nonzero(weights > 0)) * (JACKKNIFE_GROUPS - 1) / JACKKNIFE_GROUPS
+    return np.asarray(np.einsum("goi,goj->oij", differences, differences) * share)
 
 
-def _counted(groups: tuple[Group, ...], rows: int) -> Mapping[str, float]:
+def _joint_moments(X: Array, Y: Array, weights: Array | None, fit_intercept: bool) -> tuple[float, Array, Array]:
+    """Return the sum of the weights, the mean of columns and targets, and their covariance (about 0, no intercept)."""
+    # From a row: the mean of a column that never changes is exact, and means far from 0 lose no digits.
+    some = 0 if weights is None else int(np.argmax(weights))
+    near = np.concatenate([X[some], Y[some]]).astype(np.float64)
+    shift = near if fit_intercept else np.zeros_like(near)
+    total, mean, second = weighted_moments([X, Y], weights, shift, about_mean=fit_intercept)
+    return total, mean if fit_intercept else shift, second
+
+
+# Rows of a group that are named, and columns in which it is described.
+_EXAMPLES, _COLUMNS_TOLD = 3, 3
+
+
+def _told(
+    batch: Batch, groups: tuple[Group, ...], parts: Sequence[Array], scores: Array | None = None
+) -> tuple[RowGroup, ...]:
+    """Return what people are told of groups: where they lie, how far off, and a few of their rows.
+
+    `parts` are the columns, in arrays side by side. `scores` are residuals in units of their scale: how far off rows of
+    a regression are. Of large groups evenly spaced rows tell where they lie.
+    """
+    if not groups:
+        return ()
+
+    def some(places: NDArray[np.intp]) -> Array:
+        chosen = places[:: max(len(places) // ROWS_FOR_DISTANCES, 1)]
+        return np.concatenate([np.asarray(part[chosen]) for part in parts], axis=1).astype(np.float64)
+
+    believed = _believed(groups, parts[0][:, 0])
+    others = some(np.flatnonzero(believed) if believed.any() else np.arange(batch.rows))
+    middle, spread = others.mean(axis=0), others.std(axis=0)
+    told: dict[str, RowGroup] = {}
+    for group in sorted(groups, key=lambda one: -one.rows):
+        members = np.flatnonzero(group.members)
+        if group.reason in told or not len(members):
+            continue
+        mean = some(members).mean(axis=0)
+        differs = np.abs(mean - middle) / np.where(spread > 0, spread, np.inf)
+        columns = np.argsort(-differs, kind="stable")[:_COLUMNS_TOLD]
+        far = float(group.distance)
+        if scores is not None:
+            far = float(np.median(scores[members].max(axis=1)))
+        told[group.reason] = RowGroup(
+            group.reason,
+            len(members),
+            far,
+            tuple((int(column), float(mean[column])) for column in columns),
+            tuple(batch.place_of(int(row)) for row in members[:_EXAMPLES]),
+        )
+    return tuple(told.values())
+
+
+def _counted(groups: tuple[Group, ...]) -> Mapping[str, float]:
     """Return how many rows were left out for each reason; a row that several outputs speak against counts once."""
     counts: Counter[str] = Counter()
-    left = np.ones(rows, bool)
+    left: Mask | np.bool_ = np.True_
     for group in groups:
         counts[group.reason] += int(np.count_nonzero(group.members & left))
-        left &= ~group.members
+        left = left & ~group.members
     return {reason: float(count) for reason, count in counts.items() if count}

@@ -14,12 +14,15 @@ import numpy as np
 
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
+from robustream.kernels.device_arrays import host_array
 from robustream.kernels.trimmed import trimmed_covariance, trimmed_cross
 from robustream.learners.base import Learner, LinearProblem, PrincipalLearner, PrincipalProblem, Recipe, Solved
+from robustream.learners.calibration import score_sketch
 from robustream.learners.cutoffs import residual_cutoff
 from robustream.learners.moments import NORMAL_MAD, median_scale, principal_point
+from robustream.learners.uncertainty import LARGEST_VARIANCE, residual_quantiles
 from robustream.spaces import Array, LinearModels
-from robustream.spaces.linear import LinearPoint
+from robustream.spaces.linear import LinearPoint, residual_distances
 
 __all__ = ["Trimmed", "TrimmedPrincipal", "TrimmedProducts"]
 
@@ -123,8 +126,16 @@ class TrimmedProducts(Learner):
         # A mean of products of a unit column with the target varies as the target does, fitted part included.
         spread = _spread(targets - np.median(targets, axis=0))
         variance = np.square(spread[:, None] / unit) / batch.rows
+        # That of a median of normal residuals for the level; the columns are taken to be unrelated, as the method does.
+        level = np.square(scale) * (np.pi / 2 / batch.rows if self.problem.fit_intercept else 0.0)
+        each = np.concatenate([variance, level[:, None]], axis=1)
+        together = each[:, :, None] * np.eye(each.shape[1]) if each.size * each.shape[1] <= LARGEST_VARIANCE else None
         cutoff = residual_cutoff(residuals - y_center, scale)
-        return Solved(LinearPoint(coef, x_center, y_center, log_scale, variance.astype(rows.dtype), cutoff))
+        quantiles = residual_quantiles(host_array(residuals - y_center), np.zeros(batch.rows))
+        together = None if together is None else together.astype(rows.dtype)
+        sizes = residual_distances(host_array(residuals - y_center), host_array(scale)) / np.exp(cutoff)
+        scores, quantiles = score_sketch(sizes).astype(rows.dtype), quantiles.astype(rows.dtype)
+        return Solved(LinearPoint(coef, x_center, y_center, log_scale, together, cutoff, None, quantiles, scores))
 
 
 def _spread(centered: Array) -> Array:

@@ -1,7 +1,21 @@
 """Which of many points, or rows of a table, belong to the majority, and how far."""
 
-from robustream.majority.columns import mend
+from robustream.majority.columns import bad_cells, mend, row_states
+from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
 from robustream.majority.line import Line, majority_line
 from robustream.majority.points import Group, Majority, majority, moments
 
-__all__ = ["Group", "Line", "Majority", "majority", "majority_line", "mend", "moments"]
+__all__ = [
+    "Group",
+    "Line",
+    "Majority",
+    "bad_cells",
+    "conditional",
+    "covariance_with_gaps",
+    "majority",
+    "majority_line",
+    "mend",
+    "moments",
+    "open_variance",
+    "row_states",
+]

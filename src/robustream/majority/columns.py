@@ -12,60 +12,85 @@ gap.
 
 Single bad cells are taken as missing only if they come one by one, and over so many rows that leaving the rows out
 would cost too much. They are then filled by conditional means for the search, and left out of the moments by pairs.
+Where cells are missing anyway the other cells of the row tell which are bad (`cells`).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from robustream.kernels.device_arrays import is_device_array
+from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT, find_bad_cells
 from robustream.majority.evidence import Array, shortest_half, valleys
+from robustream.majority.gaps import conditional, covariance_with_gaps
 
 Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint64]
+Places = NDArray[np.intp]
 
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
 FEW = 0.05  # share of the rows from which on a filled-in value matters
 LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
-MENDED = 0.15  # the same where x is given: rows stay in use, with what their other cells say of the bad one
 VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
-SPREAD_OUT = 0.4  # share of rows with a bad cell from which on cells are left out, not rows
+FEWEST_CELLS = 8  # cells of which a column's scale can be told
+FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
 
 
-@njit(cache=True)
-def _hash(bits: Keys) -> Keys:
+@njit(cache=True, nogil=True)
+def _mixed(bits: Keys, states: Keys) -> Keys:
+    """Return the states of hashes that have taken in more words."""
     n, p = bits.shape
-    keys = np.empty(n, np.uint64)
+    mixed = np.empty(n, np.uint64)
     for i in range(n):
-        h = np.uint64(0x9E3779B97F4A7C15)
+        h = states[i]
         for j in range(p):
             word = bits[i, j]
             if word != np.uint64(0x8000000000000000):  # minus zero is zero
                 h ^= word
             h *= np.uint64(0xBF58476D1CE4E5B9)
             h ^= h >> np.uint64(29)
-        h *= np.uint64(0x94D049BB133111EB)
-        keys[i] = h ^ (h >> np.uint64(32))
-    return keys
+        mixed[i] = h
+    return mixed
 
 
-def row_keys(points: Array) -> Keys:
-    """Return a hash of each row's content (SplitMix64): equal rows have equal keys, and order carries no meaning."""
-    return _hash(points.view(np.uint64))
+def row_states(points: Array, states: Keys | None = None) -> Keys:
+    """Return the states of a hash of each row's content (SplitMix64), which may go on from those of other columns."""
+    if states is None:
+        states = np.full_like(points[:, 0], 0x9E3779B97F4A7C15, dtype=np.uint64)
+    if not is_device_array(points):
+        return _mixed(points.view(np.uint64), states)
+    from robustream.kernels.gpu.numpy_proxy import DeviceTable, rows_of
+    from robustream.kernels.gpu.rows import row_states as mixed_on_gpu
+
+    mixed: Keys = DeviceTable(mixed_on_gpu(rows_of(points), rows_of(states)))  # type: ignore[assignment]
+    return mixed
 
 
-def copies(points: Array, keys: Keys) -> tuple[NDArray[np.intp], Keys]:
-    """Return which rows of a sample sorted by keys count, and the keys of rows that are copied all over."""
-    n = len(points)
+def row_keys(points: Array, states: Keys | None = None) -> Keys:
+    """Return a hash of each row's content: equal rows have equal keys, and order carries no meaning."""
+    keys = row_states(points, states)
+    keys *= np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(32))
+
+
+def copies(points: Array, keys: Keys, everyone: Keys) -> tuple[NDArray[np.intp], Keys]:
+    """Return which rows of a sample sorted by keys count, and the keys of rows that are copied all over.
+
+    The sample is chosen by keys, so that it has all copies of a row or none: they are counted among everyone.
+    """
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    if len(first) == n or len(first) < 2:
+    ordered = np.sort(everyone)
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    if len(starts) == len(everyone) or len(first) < 2:
         return first, keys[:0]
-    ordered = np.sort(points[first], axis=0)
-    if (
-        np.mean(ordered[1:] != ordered[:-1], axis=0).max(initial=0) <= 0.5
-    ):  # chance makes rows of a discrete table equal
-        return np.arange(n), keys[:0]
-    many = np.diff(np.append(first, n)) > MANY * n / len(first)
-    return first[~many], keys[first[many]]
+    values = np.sort(points[first], axis=0)
+    if np.mean(values[1:] != values[:-1], axis=0).max(initial=0) <= 0.5:  # chance makes rows of a discrete table equal
+        return np.arange(len(points)), keys[:0]
+    many = np.diff(np.append(starts, len(everyone))) > MANY * len(everyone) / len(starts)
+    artefacts = np.asarray(ordered[starts[many]])
+    return first[~np.isin(keys[first], artefacts)], artefacts
 
 
 def filled_values(points: Array) -> list[tuple[int, float]]:
@@ -73,8 +98,8 @@ def filled_values(points: Array) -> list[tuple[int, float]]:
     found = []
     ordered = np.sort(points, axis=0)
     ties = np.count_nonzero(ordered[1:] == ordered[:-1], axis=0)
-    for j in np.flatnonzero(ties > FEW * len(points)):
-        values, counts = np.unique(points[:, j], return_counts=True)
+    for j in np.flatnonzero(ties > FEW * len(points)):  # missing cells are no ties: NaN is not equal to itself
+        values, counts = np.unique(points[~np.isnan(points[:, j]), j], return_counts=True)
         top = int(np.argmax(counts))
         alone = ties[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
         if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
@@ -88,16 +113,58 @@ def spread_lattice(points: Array, rng: np.random.Generator) -> tuple[Array, bool
     ordered = np.sort(points, axis=0)
     spread = False
     for j in np.flatnonzero(np.count_nonzero(ordered[1:] == ordered[:-1], axis=0)):
-        values, at, counts = np.unique(points[:, j], return_inverse=True, return_counts=True)
-        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(points):
+        there = np.flatnonzero(~np.isnan(points[:, j]))
+        values, at, counts = np.unique(points[there, j], return_inverse=True, return_counts=True)
+        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there):
             continue
         spread, gaps = True, np.diff(values)
         left, right = np.append(np.inf, gaps), np.append(gaps, np.inf)
         near = np.minimum(left, right)
         neighbour = np.where(left <= right, np.append(0, near[:-1]), np.append(near[1:], 0))
         reach = np.where(counts > 1, np.minimum(near, 3 * neighbour), 0)
-        points[:, j] += reach[at] * rng.triangular(-1, 0, 1, len(points))
+        points[there, j] += reach[at] * rng.triangular(-1, 0, 1, len(points))[there]
     return points, spread
+
+
+def column_units(points: Array) -> tuple[Array, Array]:
+    """Return centre and scale of the shortest half of each column's cells; the scale is 0 where there are too few."""
+    ordered = np.sort(points.T, axis=1)  # missing cells come last
+    if not len(points) or not np.isnan(ordered[:, -1]).any():
+        return shortest_half(ordered) if len(points) else (np.zeros(len(ordered)), np.zeros(len(ordered)))
+    there = np.count_nonzero(~np.isnan(ordered), axis=1)
+    halves = [
+        shortest_half(row[None, :k]) if k >= FEWEST_CELLS else (0.0, 0.0) for row, k in zip(ordered, there, strict=True)
+    ]
+    return np.array([float(np.ravel(h[0])[0]) for h in halves]), np.array([float(np.ravel(h[1])[0]) for h in halves])
+
+
+class Completed(NamedTuple):
+    """Rows with missing cells drawn from their conditional laws, and the law that they are drawn from."""
+
+    rows: Array
+    center: Array
+    covariance: Array
+
+
+def complete(
+    scaled: Array, missing: Mask, sample: Places, keys: Keys, start: tuple[Array, Array] | None = None
+) -> Completed:
+    """Return scaled rows with missing cells drawn from their conditional laws, as a sample of the rows tells these.
+
+    Draws, unlike means, leave the spread and the tails of the rows as they are for whoever looks at them next. What is
+    random is fixed by the order of the keys. Long rows have less say, by 1 / (1 + mean square by its median).
+    """
+    known = ~missing[sample]
+    cells = np.where(known, np.clip(scaled[sample], -FARTHEST, FARTHEST), 0.0).astype(float)
+    squares = np.square(cells).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    weights = 1 / (1 + squares / max(float(np.median(squares)), 1e-12))
+    weights /= weights.max(initial=1e-12)
+    center, covariance = covariance_with_gaps(cells, missing[sample], weights, start)
+    noise = np.empty(scaled.shape)
+    noise[np.argsort(keys)] = np.random.default_rng(0).normal(size=scaled.shape)
+    few = scaled.shape[1] / max(float(weights.sum()), 1.0)
+    rows = conditional(np.where(missing, 0.0, scaled), missing, center, covariance, noise, few)
+    return Completed(rows, center, covariance)
 
 
 def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Array | None:
@@ -118,19 +185,21 @@ def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Ar
     return limit if independent and np.mean(bad.any(axis=1)) > least else None
 
 
-def mend(x: Array) -> tuple[Array, int]:
+def mend(x: Array, states: Keys | None = None) -> tuple[Array, int]:
     """Return rows with single bad cells at their conditional means given the others, and how many cells there were.
 
     For regressions, where x is given: targets on conditional means of x have the same line. Cells are mended only where
     they come one by one in at least half of the columns, so that an honest column of two kinds is left alone.
     """
     n, p = x.shape
-    keys = row_keys(np.ascontiguousarray(x))
+    if p < COLUMNS:
+        return x, 0
+    keys = row_keys(x[:, :0], row_states(x) if states is None else states)
     size = max(1500, 10 * p)
     some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    sample, _ = spread_lattice(x[some], np.random.default_rng(0))
+    sample, _ = spread_lattice(np.asarray(x[some], dtype=float), np.random.default_rng(0))
     center, unit = shortest_half(np.sort(sample.T, axis=1))
-    if p < 4 or not np.all(unit > 0):
+    if not np.all(unit > 0):
         return x, 0
     limit = cell_limits((sample - center) / unit, VALLEY, MENDED)
     if limit is None or np.mean(np.isfinite(limit)) < 0.5:
@@ -152,3 +221,22 @@ def fill(scaled: Array, bad: Mask, sweeps: int = 5) -> Array:
             if len(r):
                 z[r, j] -= z[r] @ precision[:, j] / precision[j, j]
     return z
+
+
+def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
+    """Mark single bad cells of rows of a regression with gaps (NaN), where x is given; None if none is."""
+    n, p = x.shape
+    if p < COLUMNS:
+        return None
+    keys = row_keys(x[:, :0], row_states(x) if states is None else states)
+    size = max(1500, 10 * p)
+    some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
+    sample, _ = spread_lattice(x[some], np.random.default_rng(0))
+    center, unit = column_units(sample)
+    use = np.flatnonzero(unit > 0)
+    law = find_bad_cells((sample[:, use] - center[use]) / unit[use], VALLEY, MENDED)
+    if law is None:
+        return None
+    bad = np.zeros((n, p), bool)
+    bad[:, use] = law.bad((x[:, use] - center[use]) / unit[use], rows=False)
+    return bad if bad.any() else None

@@ -128,7 +128,7 @@ def valley(view: Array, width: float) -> tuple[float, float]:
 
 
 @njit(cache=True)
-def _log_concave(counts: Array) -> float:
+def log_concave(counts: Array) -> float:
     """Return the log likelihood of binned counts under the best log-concave law (Newton's method, log barrier)."""
     m, total = len(counts), counts.sum()
     grid = (np.arange(m) - (m - 1) / 2) / m
@@ -229,8 +229,8 @@ def second_scale(points: Array) -> tuple[float, Array]:
     mass = [np.diff(gammainc(k / 2, (edges / scale) ** 2 / 2)) for scale in (narrow, wide)]
     two = share * mass[0] + (1 - share) * mass[1]
     two = np.log(np.maximum(two / two.sum(), 1e-300))
-    one = _log_concave(counts[1:])
+    one = log_concave(counts[1:])
     if k == 1:
-        one = max(one, _log_concave(right[1:]) + _log_concave((counts - right)[1:]) - SKEW)
+        one = max(one, log_concave(right[1:]) + log_concave((counts - right)[1:]) - SKEW)
     odds = np.log(share / (1 - share)) + k * np.log(wide / narrow) - 0.5 * lengths**2 * (narrow**-2.0 - wide**-2.0)
     return float(counts[1:] @ two - one), 1 / (1 + np.exp(-np.clip(odds, -500, 500)))

@@ -1,9 +1,11 @@
 """Elliptical laws of the majority and of the groups beside it: mixture, tails, and whether the majority is one."""
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
+from robustream.kernels.device_arrays import is_device_array
 from robustream.majority.evidence import Array
 
 Mask = NDArray[np.bool_]
@@ -73,7 +75,37 @@ def posteriors(laws: list[Law], squares: list[Array], freedom: float) -> Array:
     """Return the posterior probability of each law (row) for each point."""
     log = np.stack([np.log(law.size) + law.log_density(s, freedom) for law, s in zip(laws, squares, strict=True)])
     odds = np.exp(log - log.max(axis=0))
-    return np.asarray(odds / odds.sum(axis=0))
+    odds /= odds.sum(axis=0)
+    return odds
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _majority_posteriors(
+    white: Array, constants: Array, freedom: float, posterior: Array, tail: Array, likeliest: NDArray[np.intp]
+) -> None:
+    """Fill in the first law's posterior and tail weight, and the likeliest law, of points that are white for each."""
+    laws, n, k = white.shape
+    logs = np.empty(laws)
+    for i in range(n):
+        best = 0
+        for law in range(laws):
+            square = 0.0
+            for j in range(k):
+                square += white[law, i, j] * white[law, i, j]
+            if law == 0:
+                tail[i] = 1.0 if np.isinf(freedom) else (freedom + k) / (freedom + square)
+            if np.isinf(freedom):
+                logs[law] = constants[law] - 0.5 * square
+            else:
+                logs[law] = constants[law] - (freedom + k) / 2 * np.log1p(square / freedom)
+            if logs[law] > logs[best]:
+                best = law
+        total = 0.0
+        for law in range(laws):
+            if logs[law] > logs[best] - 40:  # others are nothing beside it, in doubles
+                total += np.exp(logs[law] - logs[best])
+        posterior[i] = np.exp(logs[0] - logs[best]) / total if logs[0] > logs[best] - 700 else 0.0
+        likeliest[i] = best
 
 
 class Mixture:
@@ -100,12 +132,24 @@ class Mixture:
     def tail_weights(self, squares: Array) -> Array:
         """Return the weights of maximum likelihood for the majority's scatter: all one for a normal law."""
         k = len(self.laws[0].center)
-        return np.ones(len(squares)) if np.isinf(self.freedom) else (self.freedom + k) / (self.freedom + squares)
+        if np.isinf(self.freedom):
+            return np.ones_like(squares, dtype=float)
+        return (self.freedom + k) / (self.freedom + squares)
 
-    def weigh(self, points: Array) -> tuple[Array, Array]:
-        """Return the posteriors of all laws, and the tail weights, of any points."""
-        squares = [squared_lengths(law.white(points)) for law in self.laws]
-        return posteriors(self.laws, squares, self.freedom), self.tail_weights(squares[0])
+    def weigh(self, points: Array) -> tuple[Array, Array, NDArray[np.intp]]:
+        """Return the majority's posterior and tail weight, and the likeliest law, of any points."""
+        if is_device_array(points):
+            squares = [squared_lengths(law.white(points)).astype(float) for law in self.laws]
+            shares = posteriors(self.laws, squares, self.freedom)
+            return shares[0], self.tail_weights(squares[0]), np.argmax(shares, axis=0)
+        n = len(points)
+        white = np.stack([law.white(points) for law in self.laws])
+        constants = np.array(
+            [np.log(law.size) + float(law.log_density(np.zeros(1), self.freedom)[0]) for law in self.laws]
+        )
+        posterior, tail, likeliest = np.empty(n), np.empty(n), np.empty(n, np.intp)
+        _majority_posteriors(white, constants, self.freedom, posterior, tail, likeliest)
+        return posterior, tail, likeliest
 
 
 def elliptical(white: Array) -> bool:

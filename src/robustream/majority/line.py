@@ -6,8 +6,9 @@ Of y given x nothing is assumed but a line for the majority; of x nothing at all
 
     y | x  ~  pi(x) f((y - d'b) / s) / s  +  (1 - pi(x)) [ q N(d'g, t^2) + (1 - q) c ],      d = (x, 1)
 
-`f` is normal or a t law, `g` a second line (free, flat, parallel to the first, or absent), `c` a constant density for
-rows that follow no line. The gate, logit pi(x) = a0 + a1 log D1(x) + a2 log D2(x) with a1 <= 0 <= a2, has the distances
+`f` is normal or a t law, `g` a second line (free, flat, parallel to the first, or absent), `c` a density for rows that
+follow no line, constant within reach and falling off beyond.
+The gate, logit pi(x) = a0 + a1 log D1(x) + a2 log D2(x) with a1 <= 0 <= a2, has the distances
 of x from the rows of either line (the row itself left out of both): far rows count against the line only as far as y
 shows that rows at their distance do not follow it, so that good leverage keeps its weight without a rule. The model is
 fitted to a sample of the rows by expectation maximisation from several deterministic starts (Peña and Yohai 1999 for
@@ -20,11 +21,14 @@ Least squares stands unless there is evidence against rows, of one of two kinds.
 1. A *valley*: the residuals from the majority's line fall into groups with a gap between them (`evidence.valleys`),
    whatever their law.
 2. A *better model*: by Schwarz's criterion two lines explain the targets better than any honest rival does: one line
-   with normal, heavy-tailed (t), skewed (two-piece t) or fanning noise (variance growing with the fit or along a
-   direction).
+   with normal, heavy-tailed (t), skewed (two-piece t), log-concave (uniform, exponential, ...) or fanning noise
+   (variance growing with the fit or along a direction).
 
 Neither is enough where x alone decides which rows are bad: a bend, a regime or a category that the line leaves out does
-that too. Such a group must stand apart in x as well, or jump away in y where x has no steps.
+that too. So two lines have rivals that x decides, and the more ordinary the rival, the more a group must show beside.
+Where levels of categories explain the targets as well, nothing is left out; where one curve does (hinges and products
+of the columns, chosen forward), the group must stand apart in x and have a gap in the residuals; where two lines to
+either side of a threshold along x do, one of these is enough.
 Groups are taken away one after another until no evidence is left. The answer is least squares of what remains, or the
 weighted fit of the model where good and bad rows overlap.
 
@@ -39,21 +43,24 @@ References
 Rousseeuw and Van Driessen (2006), Computing LTS regression for large data sets. Peña and Yohai (1999), A fast procedure
 for outlier diagnostics in large regression problems. Hathaway (1985), A constrained formulation of maximum-likelihood
 estimation for normal mixture distributions. Schwarz (1978), Estimating the dimension of a model. Hausman (1978),
-Specification tests in econometrics. Carroll and Ruppert (1988), Transformation and weighting in regression.
+Specification tests in econometrics. Carroll and Ruppert (1988), Transformation and weighting in regression. Friedman
+(1991), Multivariate adaptive regression splines. Hansen (2000), Sample splitting and threshold estimation.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.majority.columns import LATTICE, copies, row_keys, spread_lattice
+from robustream.kernels.rows import over_rows, row_blocks
+from robustream.majority.columns import LATTICE, Keys, copies, row_keys, row_states, spread_lattice
 from robustream.majority.columns import VALLEY as EVIDENCE
-from robustream.majority.evidence import Array, valleys
+from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.lines import (
     LEVEL,
     LOG_2PI,
@@ -65,13 +72,15 @@ from robustream.majority.lines import (
     TwoLines,
     fit_weighted,
     leverage,
+    likelihood_bound,
+    log_concave_noise,
     looks_normal,
     skewed_noise,
     smaller_half,
     t_noise,
     within_chance,
 )
-from robustream.majority.points import Group, gap
+from robustream.majority.points import HALF, STRONG, Group, gap
 
 # Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.
 Rule = Callable[[Array], tuple[Array, Mask]]
@@ -80,11 +89,10 @@ SAMPLE, PER_COLUMN = 1000, 20  # rows searched: 8 for each coefficient of the sm
 RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
-MARGIN, GAIN = 5.0, 0.015  # log likelihood, and that for each row, by which two lines must beat every honest rival
+MARGIN, GAIN = 5.0, 0.01  # log likelihood, and that for each row, by which two lines must beat every honest rival
 WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a better model, in tables of fewer rows
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
-DECIDED = 0.5  # share of the membership of bad rows that one view of x explains: x decides, then
 ATOM = 0.1  # share of the rows with one and the same value that makes having it a category
 AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows agree, and that one of them covers
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
@@ -92,9 +100,12 @@ SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which 
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
 FEW, FEW_ROWS = 0.02, 6  # share, and in small tables number, of rows beyond a gap that are a few; more are a bend
 ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
-LEAST = 0.45  # least share of the rows that may be the majority
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
+KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
+MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
+MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
+STEPS = 10  # parts of a view between which a threshold may lie
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
 
@@ -110,7 +121,10 @@ class Line(NamedTuple):
     @property
     def believed(self) -> Mask:
         """Mark the rows that are in no group."""
-        return ~np.any([np.zeros(len(self.weights), bool), *(group.members for group in self.groups)], axis=0)
+        believed: Mask = np.ones_like(self.weights, dtype=bool)
+        for group in self.groups:
+            believed &= ~group.members
+        return believed
 
 
 # --- does x decide? -----------------------------------------------------------------------------------------------
@@ -128,10 +142,10 @@ class Gap(NamedTuple):
         return (view <= self.low) | (view > self.high)
 
 
-def gaps(views: Array) -> list[Gap]:
+def gaps(views: Array, depth: float = SHALLOW) -> list[Gap]:
     """Return the most evident valley of each view (a row)."""
     found = []
-    for view, (z, threshold) in zip(views, valleys(views, SHALLOW), strict=True):
+    for view, (z, threshold) in zip(views, valleys(views, depth), strict=True):
         below = 2 * np.count_nonzero(view <= threshold) >= len(view)
         found.append(Gap(float(z), -math.inf if below else float(threshold), float(threshold) if below else math.inf))
     return found
@@ -179,7 +193,7 @@ def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], A
 def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) -> Callable[[Array], Mask] | None:
     """Return what marks rows beyond a gap in x, where hardly any but bad rows lie; None if there is no such gap."""
     V = np.stack([view(Z) for view in views])
-    for view, v, found in zip(views, V, gaps(V), strict=True):
+    for view, v, found in zip(views, V, gaps(V, DEPTH), strict=True):
         if found.z > EVIDENCE:
             out = found.beyond(v)
             turned = bool(np.mean(out == (bad > 0.5)) < 0.5)
@@ -190,52 +204,139 @@ def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) ->
 
 
 def _marks(view: Callable[[Array], Array], gap: Gap, turned: bool) -> Callable[[Array], Mask]:
-    return lambda Z: np.asarray(gap.beyond(view(Z)) ^ turned)
+    return lambda Z: gap.beyond(view(Z)) ^ turned
 
 
-def decided(bad: Array, level: NDArray[np.int64]) -> float:
-    """Return the share of the variance of the membership that levels explain, the row itself left out."""
-    count, total = np.bincount(level)[level], np.bincount(level, bad)[level]
-    others = np.where(count > 1, (total - bad) / np.maximum(count - 1, 1), bad.mean())
-    return float(1 - np.sum((bad - others) ** 2) / (np.sum((bad - bad.mean()) ** 2) + 1e-12))
+def level_views(columns: Sequence[Column], bad: Array) -> list[Array]:
+    """Return, for lattices one by one and in pairs, how often other rows of the same level are bad.
+
+    Of levels that stand apart nothing is said: they are no part of an ordinary category.
+    """
+    views: list[Array] = []
+    lattices = []
+    for spread, levels, valley in columns:
+        if levels is not None and levels.max() < MOST_LEVELS:
+            apart = valley.beyond(spread) if valley.z > EVIDENCE else np.zeros(len(bad), bool)
+            lattices.append((levels, apart))
+    half = np.arange(len(bad)) % 2 == 0  # each half is told by the other, or a row would tell itself
+
+    def add(level: NDArray[np.int64], apart: Mask) -> None:
+        view = np.full(len(bad), float(bad[~apart].mean()) if not apart.all() else 0.0)
+        for here, there in ((half, ~half), (~half, half)):
+            count, total = (np.bincount(level[there], w, level.max() + 1) for w in (None, bad[there]))
+            told = here & ~apart & (count[level] > 0)
+            view[told] = (total / np.maximum(count, 1))[level[told]]
+        views.append(view)
+
+    for j, (level, apart) in enumerate(lattices):
+        add(level, apart)
+        for other, there in lattices[:j]:
+            size = other.max() + 1
+            if (level.max() + 1) * size < len(bad) / 5:
+                pair = np.unique(level * size + other, return_inverse=True)[1]
+                add(pair.astype(np.int64), apart | there)
+    return views
 
 
-def by_levels(columns: Sequence[Column], bad: Array) -> float:
-    """Return how much the levels of one or two lattice columns decide; levels that stand apart are not asked."""
-    most, everywhere = 0.0, np.ones(len(bad), bool)
-    lattices = [
-        (levels, ~valley.beyond(spread) if valley.z > EVIDENCE else everywhere)
-        for spread, levels, valley in columns
-        if levels is not None
-    ]
+def noise_evidence(r: Array, s: float, needed: float) -> float:
+    """Return the log likelihood of residuals under the best law of noise, with Schwarz's price of its shape.
 
-    def ask(levels: NDArray[np.int64], inside: Mask) -> float:
-        return decided(bad[inside], levels[inside]) if 1 < bad[inside].sum() < inside.sum() - 1 else 0.0
-
-    for j, (levels, inside) in enumerate(lattices):
-        most = max(most, ask(levels, inside))
-        for others, there in lattices[:j]:
-            size = others.max() + 1
-            if most < DECIDED and (levels.max() + 1) * size < len(bad) / 5:
-                most = max(most, ask(levels * size + others, inside & there))
-    return most
+    Skewed laws are dear, and fitted only where they may decide whether `needed` is reached.
+    """
+    price = 0.5 * math.log(len(r))
+    likelihood, nu, _ = t_noise(r, np.ones(len(r)), s)
+    evidence = likelihood - price * (1 + math.isfinite(nu))
+    if evidence < needed <= likelihood_bound(r) - 4 * price:
+        evidence = max(evidence, skewed_noise(r) - 4 * price, log_concave_noise(r) - 4 * price)
+    return evidence
 
 
-def by_places(views: Sequence[Array], bad: Array) -> bool:
-    """Tell whether one view of x decides: explains most of the membership, or has stretches for bad rows alone."""
-    n = len(bad)
-    fine, coarse = int(min(20, max(4, n // 30))), int(min(12, max(4, n // 40)))
+def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
+    """Tell whether two lines reach some evidence where x decides: one below, one above a threshold of the best view.
+
+    Threshold regression (Hansen 2000), its threshold among deciles.
+    """
+    m, k = len(A), A.shape[1] - 1
+    best, at = -math.inf, None
     for v in views:
         if np.ptp(v) < 1e-9:
             continue
-        rank = np.empty(n, np.int64)
-        rank[np.argsort(v, kind="stable")] = np.arange(n)
-        stretch = rank * coarse // n
-        if decided(bad, rank * fine // n) > DECIDED:
-            return True
-        if np.max(np.bincount(stretch, bad) / np.bincount(stretch)) > AGREED:
-            return True
-    return False
+        order = np.argsort(v, kind="stable")
+        # Equal values are on one side.
+        edges = np.append(np.searchsorted(v[order], v[order[np.arange(STEPS) * m // STEPS]]), m)
+        grams = np.array([A[order[i:j]].T @ A[order[i:j]] for i, j in pairwise(edges)])
+        below = np.cumsum(grams, axis=0)
+        for cut in range(1, STEPS):
+            n1 = int(edges[cut])
+            if min(n1, m - n1) < 2 * k:
+                continue
+            ll = sum(
+                -0.5 * n * math.log(max(residual_square(G), 1e-12 * n) / n)
+                for n, G in ((n1, below[cut - 1]), (m - n1, below[-1] - below[cut - 1]))
+            )
+            if ll > best:
+                best, at = ll, (order, n1)
+    if at is None:
+        return False
+    order, n1 = at
+    needed += 0.5 * (2 * k + 1) * math.log(m)
+    below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in (order[:n1], order[n1:]))
+    needed -= noise_evidence(below, float(np.sqrt(np.mean(below**2))) + 1e-12, needed - likelihood_bound(above))
+    return noise_evidence(above, float(np.sqrt(np.mean(above**2))) + 1e-12, needed) > needed
+
+
+def residual_square(G: Array) -> float:
+    """Return the sum of squared residuals of the last column on the others, from products."""
+    k = len(G) - 1
+    H = G[:k, :k] + np.diag(1e-9 * np.diag(G)[:k] + 1e-12)
+    return float(G[k, k] - G[:k, k] @ np.linalg.solve(H, G[:k, k]))
+
+
+def curve_explains(A: Array, needed: float) -> bool:
+    """Tell whether one curve reaches some evidence: least squares with hinges and products of columns.
+
+    Terms are chosen forward, as long as Schwarz's criterion gains at two parameters each (Friedman 1991).
+    """
+    m, k = len(A), A.shape[1] - 1
+    X = A[:, : k - 1]
+    X = X[:, np.ptp(X, axis=0) > 1e-9]
+    if X.shape[1] == 0:
+        return False
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X = np.clip(X, -5, 5)
+    q = np.quantile(X, KNOTS, axis=0)
+    terms = [np.maximum(X - level, 0) for level in q]
+    r0 = A[:, k] - A[:, :k] @ fit_weighted(A)[0]
+    if X.shape[1] > MOST_PRODUCTS:  # of many columns those whose squares have most to do with the residuals
+        score = np.abs(r0 @ (X * X - 1)) + np.abs(r0**2 @ (X * X - 1)) / (np.std(r0) + 1e-300)
+        X = X[:, np.argsort(-score)[:MOST_PRODUCTS]]
+    i, j = np.triu_indices(X.shape[1])
+    terms.append(X[:, i] * X[:, j])
+    T = np.hstack(terms)
+    T = T - T.mean(axis=0)
+    Q = np.linalg.qr(A[:, :k])[0]
+    T -= Q @ (Q.T @ T)
+    size = np.einsum("ij,ij->j", T, T)
+    T = T[:, size > 1e-6 * m] / np.sqrt(size[size > 1e-6 * m])
+    r = r0.copy()
+    chosen = 0
+    left = np.ones(T.shape[1])
+    for _ in range(min(MOST_TERMS, m // 20)):
+        score = (r @ T) ** 2 / np.maximum(left, 1e-3)
+        score[left < 1e-3] = 0
+        best = int(np.argmax(score))
+        gain = score[best]
+        square = float(r @ r)
+        if gain >= square or 0.5 * m * math.log(square / (square - gain)) < math.log(m):
+            break
+        t = T[:, best] / math.sqrt(left[best])
+        r = r - t * (t @ r)
+        along = t @ T
+        T -= np.outer(t, along)
+        left = np.maximum(left - along**2, 0)
+        chosen += 1
+    needed += 0.5 * (k + 2 * chosen) * math.log(m)
+    return noise_evidence(r, float(np.std(r)) + 1e-12, needed) > needed
 
 
 # --- one group ----------------------------------------------------------------------------------------------------
@@ -247,10 +348,16 @@ class Found(NamedTuple):
     rule: Rule
     reason: str
     last: bool
+    by_row: bool = True  # whether the rule looks at each row for itself
 
 
 def attached_atom(y: Array) -> bool:
-    """Tell whether many targets equal the smallest or largest and the others reach up to it: counts of 0, limits."""
+    """Tell whether many targets equal the smallest or largest and the others reach up to it, or most are one value.
+
+    Counts of 0, limits. Where most are one value, the others are all there is to learn from.
+    """
+    if np.unique(y, return_counts=True)[1].max() > HALF * len(y):
+        return True
     if gaps(y[None])[0].z > EVIDENCE:
         return False
     for edge, sign in ((y.min(), 1.0), (y.max(), -1.0)):
@@ -326,6 +433,67 @@ def best_two_lines(
     return sorted(models, key=lambda model: -model.evidence())
 
 
+def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> bool:
+    """Tell whether least squares leaves nothing to explain: normal residuals, no gap, the same line near the middle."""
+    k = A.shape[1] - 1
+    fit = A[:, :k] @ b
+    r = A[:, k] - fit
+    s = math.sqrt(float(r @ r) / max(len(A) - k, 1)) + 1e-12
+    return bool(
+        within_chance(near - b, L_near, s)
+        and looks_normal(r, fit, leverage(A[:, :k], L))
+        and gaps(r[None])[0].z < EVIDENCE
+    )
+
+
+def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Found | None:
+    """Return the rule for rows whose targets stand clear of those of an ordinary majority; None if it is not so plain.
+
+    What the models of two lines would find, at a tenth of their cost: an interval of residuals, ended by strong valleys
+    beyond FAR scales, within which least squares leaves nothing to explain.
+    """
+    m, k = len(A), A.shape[1] - 1
+    few = A[: min(m, max(RACERS, PER_COLUMN_RACERS * k))]
+    clipped = few.copy()
+    np.clip(clipped[:, k], -2.5, 2.5, out=clipped[:, k])
+    lines = [concentrate(few, b) for b in (bh, fit_weighted(clipped)[0])]
+    r, s = min(lines, key=lambda line: line[1])
+    inside = np.zeros(m, bool)
+    inside[: len(few)] = r < 2.5 * s
+    low, high = -math.inf, math.inf
+    for _ in range(4):  # valleys to either side, and a look whether there are others
+        b, L = fit_weighted(A[inside])
+        r = A[:, k] - A[:, :k] @ b
+        within = (r > low) & (r <= high)
+        found = gaps(r[None, within])[0]
+        if found.z >= STRONG:
+            low, high = max(low, found.low), min(high, found.high)
+            within = (r > low) & (r <= high)
+        inside, settled = within, found.z < EVIDENCE and np.array_equal(within, inside)
+        if settled or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+            break
+    if not settled or within.all() or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+        return None
+    bad = (~within).astype(float)
+    least = FAR * math.sqrt(float(r[within] @ r[within]) / within.sum())
+    near = smaller_half(np.einsum("ij,ij->i", A[within, : k - 1], A[within, : k - 1]))
+    if (
+        min(-low, high) < least
+        or bad.sum() < k
+        or any(gap.z > EVIDENCE for gap in gaps(Z[within].T))
+        or not is_ordinary(A[within], b, L, *fit_weighted(A[within][near]))
+        or any(column.levels is not None for column in columns)
+    ):
+        return None
+    other = fit_weighted(A[~within])[0]
+    views = x_views(Z, (other - b)[: k - 1], bad)
+    apart = gap_in_x(Z, views, bad)
+    if apart is not None and apart(Z)[~within].mean() > AGREED:
+        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
+    gone = Gap(STRONG, low, high)
+    return Found(_cut(b, gone), "their targets lie apart from the others' line", True)
+
+
 def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None."""
     m, k = len(A), A.shape[1] - 1
@@ -334,20 +502,23 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
         return None
     D, y = A[:, :k], A[:, k]
     Z, _ = spread_lattice(A[:, :p], rng)
-    columns = [Column(Z[:, j], levels_of(A[:, j]), found) for j, found in enumerate(gaps(Z.T))]
+    ordered = np.sort(A[:, :p].T, axis=1)
+    tied = np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    columns = [Column(Z[:, j], levels_of(A[:, j]) if tied[j] else None, found) for j, found in enumerate(gaps(Z.T))]
     bs, Ls = fit_weighted(A)
     fit = D @ bs
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
     near = smaller_half(np.einsum("ij,ij->i", A[:, :p], A[:, :p]))
     bh, Lh = fit_weighted(A[near])
-    ordinary = m >= max(SAMPLE // 2, 10 * k) and not any(column.gap.z > EVIDENCE for column in columns)
-    ordinary = ordinary and within_chance(bh - bs, Lh, s0) and looks_normal(y - fit, fit, leverage(D, Ls))
-    if ordinary and gaps((y - fit)[None])[0].z < EVIDENCE:
+    enough = m >= max(SAMPLE // 2, 10 * k)
+    if enough and not any(column.gap.z > EVIDENCE for column in columns) and is_ordinary(A, bs, Ls, bh, Lh):
         return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
         return None  # the noise of a count or a flag is not seen: residuals judge no row
+    if enough and not floor and (clear := clear_group(A, Z, columns, bh)):
+        return clear
     models = best_two_lines(A, columns, near, bs, bh, floor)
     if not models:
         return None
@@ -358,11 +529,21 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
         crossing = max((model for model in models if model.form == "free"), key=lambda model: model.ll)
         rivals += [OneLine(A, bs, "fit"), OneLine(A, bs, crossing.g - crossing.b)]
     one = max(rivals, key=OneLine.evidence)
-    skewed = max(skewed_noise(y - D @ b) for b in (bs, best.b, one.b)) - 0.5 * (k + 4) * math.log(m)
-    for fan in rivals[1:]:
-        unit = fan.unit(A)
-        skewed = max(skewed, skewed_noise((y - fit) / unit) - np.log(unit).sum() - 0.5 * (k + 5) * math.log(m))
-    found = judge(A, Z, columns, best, one.evidence(), skewed)
+
+    def beats_skewed(evidence: float) -> bool:
+        """Tell whether evidence is above that of every line with skewed noise; the laws are dear, the bound is not."""
+        price = 0.5 * math.log(m)
+        rivals_of = [(y - D @ b, 0.0, True) for b in (bs, best.b, one.b)]
+        units = [fan.unit(A) for fan in rivals[1:]]
+        rivals_of += [((y - fit) / unit, float(np.log(unit).sum()), False) for unit in units]
+        return not any(
+            likelihood_bound(r) - shift >= evidence + (k + 4) * price
+            and max(skewed_noise(r), log_concave_noise(r) if plain else -math.inf) - shift
+            >= evidence + (k + 4 + (not plain)) * price
+            for r, shift, plain in rivals_of
+        )
+
+    found = judge(A, Z, columns, best, one.evidence(), beats_skewed)
     if found is not None:
         return found
     b, far = best.b, max(gap(np.abs(best.r1)), ROUNDING)
@@ -376,17 +557,21 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     if (
         one is heavy
         and heavy.nu <= HEAVY
-        and heavy.evidence() > max(skewed, normal + MARGIN + GAIN * m)
+        and heavy.evidence() > normal + MARGIN + GAIN * m
         and within_chance(heavy.b - bs, Ls, s0)
+        and beats_skewed(heavy.evidence())
     ):
-        return Found(lambda A: (heavy.weights(A), np.zeros(len(A), bool)), "", True)
+        return Found(lambda A: (heavy.weights(A), np.zeros_like(A[:, 0], dtype=bool)), "", True, False)
     return None
 
 
-def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: float, skewed: float) -> Found | None:
+def judge(
+    A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: float, beats_skewed: Callable[[float], bool]
+) -> Found | None:
     """Return the rule that the best model of two lines amounts to, if evidence supports it.
 
-    `rival` and `skewed` are the evidence for one line with symmetric and with skewed noise.
+    `rival` is the evidence for one line with symmetric noise; `beats_skewed` tells whether some evidence is above that
+    for skewed noise.
     """
     m, k = len(A), A.shape[1] - 1
     bad, r = 1 - best.w1, best.r1
@@ -403,22 +588,33 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
         elif not agrees:
             valley = 0.0
     # Skewed noise has no gap to either side, but lengths of its residuals may have one.
-    better = best.evidence() > max(rival, skewed) + MARGIN + GAIN * m
-    enough = better or signed.z > EVIDENCE or (valley > EVIDENCE and best.evidence() > skewed)
+    lead = best.evidence() - MARGIN - GAIN * m
+
+    def better() -> bool:
+        return lead > rival and beats_skewed(lead)
+
+    deep = gaps(r[None], DEPTH)[0].z > EVIDENCE
+    enough = deep or (valley > EVIDENCE and beats_skewed(best.evidence())) or better()
     if bad.sum() < 2 or not enough:
         return None
     # Both kinds of evidence together need less of each in a small table: a few rows show no valley by themselves.
-    jumps = signed.z > EVIDENCE or (better and signed.z > WEAK and m < SMALL)
+    jumps = signed.z > EVIDENCE or (signed.z > WEAK and m < SMALL and better())
     if agrees and valley > EVIDENCE and bad[beyond].sum() > 0.5 * bad.sum():
         bad = beyond.astype(float)
     elif agrees and best.form != "none" and best.w2.sum() > 0.5 * bad.sum():
         bad = best.w2
     views = x_views(Z, (best.g - best.b)[: k - 1], bad)
     apart = gap_in_x(Z, views, bad)
-    place = by_places([*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g], bad)
-    if by_levels(columns, bad) > DECIDED or (place and apart is None and not jumps):
+    seen = [*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g]
+    own = [*Z.T] if k <= MOST_PRODUCTS else []
+    # Categories explain it, or a bend, or a place along x: the less ordinary, the less is asked for beside.
+    if threshold_explains(A, level_views(columns, bad), lead):
         return None
-    if place and apart is not None:
+    bent, split = curve_explains(A, lead), threshold_explains(A, [*seen, *own], lead)
+    if (bent and (apart is None or not jumps)) or (split and apart is None and not (jumps or valley > EVIDENCE)):
+        return None
+    place = bent or split
+    if apart is not None and (place or apart(Z)[bad > 0.5].mean() > AGREED):
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
     parted = signed.z > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
     if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
@@ -427,7 +623,7 @@ def judge(A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: 
     second = best.form != "none" and best.w2.sum() > 0.5 * (1 - best.w1).sum()
     clear = bool(np.mean((best.w1 > 0.1) & (best.w1 < 0.9)) <= UNCLEAR)
     rule = _posterior(best, clear, second)
-    return Found(rule, "they follow another line" if second else "they follow no line", not clear)
+    return Found(rule, "they follow another line" if second else "they follow no line", not clear, False)
 
 
 def _sharp(out: Callable[[Array], Mask]) -> Rule:
@@ -483,42 +679,44 @@ def tail_weights(A: Array, rule: Rule) -> Array:
     r = A[:, k] - A[:, :k] @ b
     w = rule(A)[0]
     s = math.sqrt(float(r @ r) / max(len(A) - k, 1)) + 1e-12
-    return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones(len(A))
+    return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones_like(r)
 
 
-def majority_line(X: Array, y: Array, seed: int = 0) -> Line:
+def majority_line(X: Array, y: Array, seed: int = 0, states: Keys | None = None, noise: Array | None = None) -> Line:
     """Return the weights that make least squares the answer of the majority of the rows.
 
-    The rows that are searched are chosen by a hash of their content: neither order nor chance decides.
+    The rows that are searched are chosen by a hash of their content: neither order nor chance decides. `states` are
+    those of the hashes of X, where they are known. `noise` says how many times the noise of others a row has, where
+    that is known: rows are looked at in these units. Rows on a GPU stay there; what is searched comes over.
     """
     n, p = X.shape
-    joint = np.column_stack([X, y])
-    keys = row_keys(joint)
+    keys = row_keys(y[:, None], row_states(X) if states is None else states)
     size = max(SAMPLE, PER_COLUMN * (p + 1))
     some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    some = some[np.argsort(keys[some])]
-    first, artefacts = copies(joint[some], keys[some])
-    some = some[first]
-    stuck = np.isin(keys, artefacts) if len(artefacts) else np.zeros(n, bool)
+    some = some[np.argsort(np.asarray(keys[some]))]
+    S, t = (np.asarray(part[some], dtype=float) for part in (X, y))
+    first, artefacts = copies(np.column_stack([S, t]), np.asarray(keys[some]), keys)
+    S, t = S[first], t[first]
+    stuck = np.isin(keys, artefacts) if len(artefacts) else np.zeros_like(keys, dtype=bool)
     groups = [_group(stuck, "they are copies of one row")] if stuck.any() else []
-    m, rng = len(some), np.random.default_rng(seed)
+    m, rng = len(t), np.random.default_rng(seed)
     if m < LEAST_PER_COLUMN * (p + 1):
-        return Line((~stuck).astype(float) if m else np.ones(n), tuple(groups) if m else ())
-    S, t = X[some], y[some]
-    center, middle = np.median(S, axis=0), np.median(t)
-    unit, spread = NORMAL_MAD * np.median(np.abs(S - center), axis=0), S.std(axis=0)
+        return Line((~stuck).astype(float) if m else np.ones_like(stuck, dtype=float), tuple(groups) if m else ())
+    center, middle = np.median(np.ascontiguousarray(S.T), axis=1), np.median(t)
+    unit, spread = NORMAL_MAD * np.median(np.abs(S.T - center[:, None], order="C"), axis=1), S.std(axis=0)
     unit = np.where(unit > 1e-9 * spread, unit, np.where(spread > 0, spread, 1.0))
     scale = NORMAL_MAD * float(np.median(np.abs(t - middle))) or float(t.std()) or 1.0
 
-    def rows(X: Array, y: Array) -> Array:
-        A = np.empty((len(X), p + 2))
-        np.subtract(X, center, out=A[:, :p])
-        A[:, :p] /= unit
+    def rows(X: Array, y: Array, noise: Array | None) -> Array:
+        A = np.empty_like(X, shape=(len(X), p + 2), dtype=float)
+        for block in row_blocks(slice(0, len(X)), p, X):
+            np.subtract(X[block], center, out=A[block, :p])
+            A[block, :p] /= unit
         A[:, p] = 1.0
         A[:, p + 1] = (y - middle) / scale
-        return A
+        return A if noise is None else A / noise[:, None]
 
-    A = rows(S, t)
+    A = rows(S, t, None if noise is None else noise[some[first]])
     found: list[Found] = []
     left = np.ones(m, bool)
     for _ in range(ROUNDS):
@@ -526,30 +724,49 @@ def majority_line(X: Array, y: Array, seed: int = 0) -> Line:
         if group is None or (group.last and not group.reason and found):
             break
         weights, gone = group.rule(A[left])
-        if group.reason and (weights.sum() < LEAST * m or not gone.any()):
+        if group.reason and weights.sum() < HALF * m:
+            found = []  # no part has the majority: the groups are classes, and none is left out
+            left[:] = True
+            break
+        if group.reason and not gone.any():
             break
         found.append(group)
         if group.last:
             break
         left[np.flatnonzero(left)[gone]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
+    by_row = all(group.by_row for group in found)
+    b = fit_weighted(A[left])[0]
+    lengths = np.empty_like(W)
+    marks = [np.zeros_like(stuck) for _ in found] if by_row else []
+
+    def judge(tile: slice) -> None:
+        for block in row_blocks(tile, p, X):
+            A = rows(X[block], y[block], None if noise is None else noise[block])
+            lengths[block] = np.abs(A[:, -1] - A[:, :-1] @ b)
+            for mark, group in zip(marks, found, strict=False):
+                mark[block] = group.rule(A)[1]
+
+    if m < n or by_row:
+        over_rows(judge, n, p, X)
     if m < n:
         # A few far rows may be none of the sample: they are told by the line of what the search left.
-        b = fit_weighted(A[left])[0]
-        lengths = np.abs((y - middle) / scale - b[p] - (X - center) @ (b[:p] / unit))
         far = ~stuck & (lengths > max(gap(lengths[~stuck]), ROUNDING))
         if 0 < far.sum() <= FEW * n:
             groups.append(_group(far, "a few lie far from the others' line"))
             W[far] = 0.0
-    if not found:
+    for mark, group in zip(marks, found, strict=False):
+        groups.append(_group(mark & (W > 0), group.reason))
+        W[mark] = 0.0
+    if not found or by_row:
         return Line(W, tuple(groups))
-    A = rows(X, y)
+    A = rows(X, y, noise)
     if not found[0].reason:
         return Line(tail_weights(A, found[0].rule) * W, tuple(groups))
     for group in found:
         inside = np.flatnonzero(W > 0)
-        weights, gone = group.rule(A[inside])
-        members = np.zeros(n, bool)
+        weights, gone = group.rule(A[inside] if len(inside) < n else A)
+        members = np.zeros_like(stuck)
         members[inside[gone]] = True
         groups.append(_group(members, group.reason))
         W[inside] *= weights

@@ -11,9 +11,10 @@ from typing import Literal
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from robustream.majority.evidence import Array
+from robustream.kernels.device_arrays import is_device_array
+from robustream.majority.evidence import Array, log_concave
 
 Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
@@ -21,9 +22,11 @@ Form = Literal["free", "flat", "parallel", "none"]
 LEVEL = 3.0  # z score of the score tests and of Hausman's that least squares has to pass
 NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likelihood is unbounded without (Hathaway)
 WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
+ROWS_OF_A_LINE = 2  # for each coefficient: fewer lie on some line by chance
 LOCAL = 0.5  # a line is fitted where most rows at their distance follow it: the majority's rule, applied locally
-TAILS = (1.0, 2.0, 3.0, 5.0, 10.0, 30.0)  # degrees of freedom of t noise: a coarse grid, Cauchy to nearly normal
+TAILS = (1.0, 1.4, 2.0, 3.0, 5.0, 10.0, 30.0)  # degrees of freedom of t noise: a coarse grid, Cauchy to nearly normal
 MODES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98])
+NOISE_BINS = 32  # of residuals, for their log-concave law
 RIDGE = 1e-9  # of a column's square: numerical rank
 NORMAL_MAD = 1.482602218505602
 LOG_2PI = math.log(2 * math.pi)
@@ -44,7 +47,9 @@ def _scaled(A: Array, w: Array, out: Array) -> None:
 def fit_weighted(A: Array, w: Array | None = None) -> tuple[Array, Array]:
     """Return least squares of the last column on the others, and the Cholesky factor of their products."""
     S = A
-    if w is not None:
+    if w is not None and is_device_array(A):
+        S = A * np.sqrt(w)[:, None]
+    elif w is not None:
         S = np.empty_like(A)
         _scaled(A, w, S)
     G = S.T @ S
@@ -60,8 +65,8 @@ def fit_weighted(A: Array, w: Array | None = None) -> tuple[Array, Array]:
 
 def leverage(D: Array, L: Array) -> Array:
     """Return d' (L L')^-1 d of each row."""
-    Z = dtrtrs(L, D.T, lower=1)[0]
-    return np.einsum("ij,ij->j", Z, Z)
+    Z = D @ dtrtri(L, lower=1)[0].T
+    return np.einsum("ij,ij->i", Z, Z)
 
 
 def smaller_half(a: Array) -> Mask:
@@ -152,6 +157,32 @@ def skewed_noise(r: Array) -> float:
     return float(_two_piece(S, np.quantile(S, MODES)))
 
 
+def likelihood_bound(r: Array) -> float:
+    """Return what hardly any smooth law's log likelihood of residuals exceeds: n times their entropy (Vasicek 1976).
+
+    By spacings of the cube root of n ordered residuals to either side; it estimates the entropy from below.
+    """
+    n = len(r)
+    w = int(n ** (1 / 3) + 0.5)
+    ordered = np.sort(r)
+    padded = np.concatenate([np.full(w, ordered[0]), ordered, np.full(w, ordered[-1])])
+    spacings = padded[2 * w :] - padded[: -2 * w]
+    if not spacings.min() > 0:
+        return math.inf
+    return float(-np.log(spacings * n / (2 * w)).sum())
+
+
+def log_concave_noise(r: Array) -> float:
+    """Return the log likelihood of residuals under the best log-concave law, in bins: normal, uniform, exponential."""
+    low, high = float(r.min()), float(r.max())
+    if not high > low:
+        return -math.inf
+    counts = np.bincount(
+        np.minimum((NOISE_BINS * (r - low) / (high - low)).astype(int), NOISE_BINS - 1), minlength=NOISE_BINS
+    )
+    return float(log_concave(counts.astype(float))) - len(r) * math.log((high - low) / NOISE_BINS)
+
+
 @njit(cache=True)
 def _posteriors(
     r1: Array,
@@ -167,9 +198,13 @@ def _posteriors(
     w2: Array,
     tail: Array,
 ) -> float:
-    """Fill in the posteriors of the two lines and the weights of the t law; return the log likelihood."""
+    """Fill in the posteriors of the two lines and the weights of the t law; return the log likelihood.
+
+    `kernels.gpu.rows.line_posteriors` is the same for rows on a GPU, and has to change with it.
+    """
     ll, normal = 0.0, math.isinf(nu)
     front = 1.0 if normal else math.exp(_t_constant(nu))
+    reach = math.sqrt(math.pi / 2) / c  # half of the width that the constant density spreads over; beyond it falls off
     for i in range(len(r1)):
         z2 = (r1[i] / s) ** 2
         if normal:
@@ -180,7 +215,8 @@ def _posteriors(
             tail[i] = (nu + 1) / (nu + z2)
         f1 *= prior[i] / s
         f2 = (1 - prior[i]) * q / t * math.exp(-0.5 * (r2[i] / t) ** 2) if other[i] else 0.0
-        total = f1 + f2 + (1 - prior[i]) * (1 - q) * c + 1e-300
+        decay = 0.5 * (reach / r1[i]) ** 2 if abs(r1[i]) > reach else 0.5  # half of it lies within
+        total = f1 + f2 + (1 - prior[i]) * (1 - q) * c * decay + 1e-300
         w1[i], w2[i] = f1 / total, f2 / total
         ll += math.log(total)
     return ll - 0.5 * len(r1) * LOG_2PI
@@ -193,28 +229,58 @@ def _logistic(f: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(f, -30, 30)))
 
 
-def _fit_gate(Z: Array, w: Array, a: Array) -> Array:
+@njit(cache=True, nogil=True)
+def fit_gate(Z: Array, w: Array, a: Array) -> Array:
     """Return the logistic regression of posteriors on log distances, signs fixed; flat where it gains too little."""
-    n, m = len(w), float(np.clip(w.mean(), 0.01, 0.99))
-    flat = np.array([math.log(m / (1 - m)), 0.0, 0.0])
-    best, most = flat, 0.0
-    score = (w - m) @ Z[:, 1:]
-    spread = m * (1 - m) * np.einsum("ij,ij->j", Z[:, 1:], Z[:, 1:]) + 1e-300
-    if not a[1:].any() and max(-score[0] / math.sqrt(spread[0]), score[1] / math.sqrt(spread[1])) ** 2 < math.log(n):
-        return flat  # the score says already that there is nothing to gain
-    for on in ([0, 1, 2], [0, 1], [0, 2]) if Z[:, 2].any() else ([0, 1],):
-        x, f = Z[:, on], np.where(np.array([0.0, -1.0, 1.0]) * a >= 0, a, 0.0)[on]
+    n, m = len(w), min(max(w.mean(), 0.01), 0.99)
+    best, most = np.array([math.log(m / (1 - m)), 0.0, 0.0]), 0.0
+    base = n * (m * best[0] - math.log1p(math.exp(best[0])))
+    scores, spreads = np.zeros(3), np.full(3, 1e-300)
+    for i in range(n):
+        for j in (1, 2):
+            scores[j] += (w[i] - m) * Z[i, j]
+            spreads[j] += m * (1 - m) * Z[i, j] ** 2
+    steepest = max(-scores[1] / math.sqrt(spreads[1]), scores[2] / math.sqrt(spreads[2]))
+    if a[1] == 0 and a[2] == 0 and steepest**2 < math.log(n):
+        return best  # the score says already that there is nothing to gain
+    second = spreads[2] > 1e-300
+    for use_1, use_2 in ((True, True), (True, False), (False, True)):
+        if use_2 and not second:
+            continue
+        f0 = a[0]
+        f1 = a[1] if use_1 and a[1] <= 0 else 0.0
+        f2 = a[2] if use_2 and a[2] >= 0 else 0.0
+        # A column that is not used has a row of the identity in the equations: its coefficient stays 0.
         for _ in range(4):
-            prior = _logistic(x @ f)
-            H = (x * (prior * (1 - prior) + 1e-3)[:, None]).T @ x + 0.01 * np.eye(len(on))
-            f = f + np.linalg.solve(H, x.T @ (w - prior) - 0.01 * f)
-        new = np.zeros(3)
-        new[on] = f
-        logit = np.clip(x @ f, -30, 30)
-        gain = w @ logit - np.log1p(np.exp(logit)).sum() - n * (m * flat[0] - math.log1p(math.exp(flat[0])))
-        gain -= 0.5 * (len(on) - 1) * math.log(n)
-        if new[1] <= 0 <= new[2] and gain > most:
-            best, most = new, gain
+            g0, g1, g2 = -0.01 * f0, -0.01 * f1, -0.01 * f2
+            h00, h01, h02, h11, h12, h22 = 0.01, 0.0, 0.0, 0.01, 0.0, 0.01
+            for i in range(n):
+                z1, z2 = Z[i, 1], Z[i, 2]
+                prior = 1 / (1 + math.exp(-min(max(f0 + f1 * z1 + f2 * z2, -30.0), 30.0)))
+                d, v = w[i] - prior, prior * (1 - prior) + 1e-3
+                g0 += d
+                g1 += d * z1
+                g2 += d * z2
+                h00 += v
+                h01 += v * z1
+                h02 += v * z2
+                h11 += v * z1 * z1
+                h12 += v * z1 * z2
+                h22 += v * z2 * z2
+            if not use_1:
+                g1, h01, h11, h12 = 0.0, 0.0, 1.0, 0.0
+            if not use_2:
+                g2, h02, h12, h22 = 0.0, 0.0, 0.0, 1.0
+            step = np.linalg.solve(
+                np.array([[h00, h01, h02], [h01, h11, h12], [h02, h12, h22]]), np.array([g0, g1, g2])
+            )
+            f0, f1, f2 = f0 + step[0], f1 + step[1], f2 + step[2]
+        gain = -base - 0.5 * (int(use_1) + int(use_2)) * math.log(n)
+        for i in range(n):
+            logit = min(max(f0 + f1 * Z[i, 1] + f2 * Z[i, 2], -30.0), 30.0)
+            gain += w[i] * logit - math.log1p(math.exp(logit))
+        if f1 <= 0 <= f2 and gain > most:
+            best, most = np.array([f0, f1, f2]), gain
     return best
 
 
@@ -236,9 +302,9 @@ class TwoLines:
         self.n, self.k = len(A), A.shape[1] - 1
         self.a: Array = np.zeros(3)
         self.ll, self.steps = -math.inf, steps
-        self.near: Mask = np.ones(self.n, bool)  # where, by x alone, either line has its rows
-        self.other: Mask = np.ones(self.n, bool)
-        self.tail = np.ones(self.n)
+        self.tail: Array = np.ones_like(A[:, 0])
+        self.near: Mask = self.tail > 0  # where, by x alone, either line has its rows
+        self.other: Mask = self.tail > 0
         self.s = self.t = self.shift = 0.0
 
     def maximise(self) -> None:
@@ -299,7 +365,7 @@ class TwoLines:
             Z[:, 2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
             self.middle = Z[:, 1:].mean(axis=0)
             Z[:, 1:] -= self.middle
-            self.a = _fit_gate(Z, self.w1, self.a)
+            self.a = fit_gate(Z, self.w1, self.a)
             self.Z = Z
         if self.a[1:].any():
             self.prior = _logistic(self.Z @ self.a)
@@ -315,22 +381,20 @@ class TwoLines:
 
     def expect(self) -> float:
         """Work out the posteriors; return by how much the log likelihood rose."""
-        self.w1, self.w2, self.tail = np.empty(self.n), np.empty(self.n), np.empty(self.n)
         before = self.ll
-        self.ll = _posteriors(
-            self.r1,
-            self.r2,
-            self.prior,
-            self.other,
-            self.s,
-            self.t,
-            self.q,
-            self.c,
-            self.nu,
-            self.w1,
-            self.w2,
-            self.tail,
-        )
+        rows = self.r1, self.r2, self.prior, self.other
+        numbers = self.s, self.t, self.q, self.c, self.nu
+        if is_device_array(self.r1):
+            from robustream.kernels.gpu.numpy_proxy import DeviceTable, rows_of
+            from robustream.kernels.gpu.rows import line_posteriors
+
+            front = 1.0 if math.isinf(self.nu) else math.exp(_t_constant(self.nu))
+            found = line_posteriors(map(rows_of, rows), (*numbers, front))
+            self.w1, self.w2, self.tail, ll = (DeviceTable(part) for part in found)  # type: ignore[assignment]
+            self.ll = float(ll.sum()) - 0.5 * self.n * LOG_2PI
+        else:
+            self.w1, self.w2, self.tail = np.empty(self.n), np.empty(self.n), np.empty(self.n)
+            self.ll = _posteriors(*rows, *numbers, self.w1, self.w2, self.tail)
         return self.ll - before
 
     def run(self, steps: int, swap: bool = False) -> TwoLines:
@@ -354,6 +418,8 @@ class TwoLines:
 
     def evidence(self) -> float:
         """Return the log likelihood less half of Schwarz's penalty."""
+        if self.form == "free" and self.w2.sum() < ROWS_OF_A_LINE * self.k:
+            return -math.inf  # any k rows lie on a line
         second = {"free": self.k + 2, "flat": 3, "parallel": 3, "none": 0}[self.form]
         size = self.k + 2 + second + np.count_nonzero(self.a[1:]) + math.isfinite(self.nu)
         return self.ll - 0.5 * size * math.log(self.n)
@@ -364,7 +430,7 @@ class TwoLines:
         for name in ("b", "g", "s", "t", "q", "a", "L", "shift", "scatters", "middle"):
             if hasattr(self, name):
                 setattr(full, name, getattr(self, name))
-        f = np.full(full.n, self.a[0])
+        f = np.full_like(A[:, 0], self.a[0])
         if not self.a[1:].any():
             f[:] = math.log(self.prior[0] / (1 - self.prior[0]))
         for j in (0, 1):
@@ -414,14 +480,14 @@ class OneLine:
 
     def _opening(self, A: Array) -> Array:
         if self.fan is None:
-            return np.zeros(len(A))
+            return np.zeros_like(A[:, 0])
         o = A[:, : self.k] @ (self.b if isinstance(self.fan, str) else self.fan)
         o2 = (o - np.median(o)) ** 2 if isinstance(self.fan, str) else o * o
         return o2 / (np.mean(o2) + 1e-300)
 
     def _weights(self, r: Array, v: Array) -> Array:
         return (
-            ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones(len(r))
+            ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones_like(r)
         )
 
     def evidence(self) -> float:
@@ -434,8 +500,14 @@ class OneLine:
         return np.sqrt(1 + self.slope * self._opening(A))
 
     def weights(self, A: Array) -> Array:
-        """Return the weights that rows have in the fit, at most 1."""
-        w = self._weights(A[:, self.k] - A[:, : self.k] @ self.b, 1 + self.slope * self._opening(A))
+        """Return the weights that rows have in the fit, at most 1; of more rows than it was fitted to, after a refit.
+
+        Else the answer would be as uncertain as that of the few rows that were searched.
+        """
+        b, v = self.b, 1 + self.slope * self._opening(A)
+        for _ in range(3 if len(A) > self.n else 0):
+            b = fit_weighted(A, self._weights(A[:, self.k] - A[:, : self.k] @ b, v))[0]
+        w = self._weights(A[:, self.k] - A[:, : self.k] @ b, v)
         return w / max(float(w.max()), 1e-300)
 
 

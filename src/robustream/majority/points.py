@@ -45,20 +45,41 @@ where two scatters differ; Coretto and Hennig (2016) for mixtures with a compone
 (1995) for weights by projections; Diakonikolas and Kane (2023) for what contamination makes impossible.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from robustream.majority.columns import VALLEY, cell_limits, copies, fill, filled_values, row_keys, spread_lattice
-from robustream.majority.evidence import CLEAR, Array, second_scale, shortest_half, valleys
-from robustream.majority.laws import Mask, Mixture, drawn, elliptical, scatter, squared_lengths
+from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.rows import over_rows, row_blocks, weighted_moments
+from robustream.majority.cells import SPREAD_OUT, find_bad_cells
+from robustream.majority.columns import (
+    VALLEY,
+    Keys,
+    cell_limits,
+    column_units,
+    complete,
+    copies,
+    fill,
+    filled_values,
+    row_keys,
+    spread_lattice,
+)
+from robustream.majority.evidence import CLEAR, Array, second_scale, valleys
+from robustream.majority.gaps import covariance_with_gaps
+from robustream.majority.laws import SIGMAS, Mask, Mixture, drawn, elliptical, squared_lengths
+
+Labels = NDArray[np.intp]
 
 ROWS = 1500  # points searched: a group of 1% still has 15
 SUPPORT = 20  # points to an axis that a law needs; four to an axis that a view needs
 DIVIDE = 3.5  # z score to divide what would else be the majority: none of 3,600 samples without groups has it
 SCALE = 2.5  # nats for a second scale: above the 98% point without groups, but for Cauchy columns at 60 x 5 (3.0)
+CHOICE = 0.15  # nats that each free axis of the directions searched for a second scale may gain by chance
+OFF_CENTRE = 0.5  # spreads of a wider law between its centre and the majority's; more is a tail, or a group apart
 STRONG = 5.0  # z score from which on a valley needs no rival: saves time
 HALF = 0.53  # least share of the majority: a half, and the sampling error of two equal classes in 1,000 points
 CHANCE = 1e-3  # that honest points have a gap
@@ -134,16 +155,19 @@ class Spread(NamedTuple):
     def view(self, points: Array) -> Array:
         """Return the lengths of points in the majority's spreads."""
         z = self.mixture.laws[0].white(self.project(points))
-        return np.asarray(np.sqrt(squared_lengths(z) / z.shape[1]))
+        lengths: Array = np.sqrt(squared_lengths(z) / z.shape[1])
+        return lengths
 
     def outside(self, points: Array) -> Mask:
         """Return which points are cut off."""
-        return np.asarray(self.mixture.weigh(self.project(points))[0][0] < 0.5)
+        cut: Mask = self.mixture.weigh(self.project(points))[0] < 0.5
+        return cut
 
 
 def cube_root_length(z: Array) -> Array:
     """Return the cube root of the mean square of each row, nearly normal for normal rows (Wilson and Hilferty)."""
-    return np.asarray(np.cbrt(squared_lengths(z) / z.shape[1]))
+    lengths: Array = np.cbrt(squared_lengths(z) / z.shape[1])
+    return lengths
 
 
 def principal(points: Array) -> tuple[Array, Array]:
@@ -210,7 +234,7 @@ def find_cut(points: Array, weights: Array | None = None) -> Cut:
     return Cut(float(z_scores[best]), center, chosen[best], float(low), float(high))
 
 
-def find_spread(points: Array) -> Spread | None:
+def find_spread(points: Array, rows: bool = True) -> Spread | None:
     """Return the division into two scales around one centre, if any, that leaves an elliptical majority."""
     center, axes = principal(points)
     axes = axes[:, : max(len(points) // SUPPORT, 2)]
@@ -225,10 +249,30 @@ def find_spread(points: Array) -> Spread | None:
         mixture = Mixture(z, np.stack([share, 1 - share]))
         views = _opposed_views(z, mixture)
         evidence = max(evidence, *(second_scale(view)[0] for view in views)) if views else -np.inf
+        evidence -= (z.shape[1] - 1) * CHOICE
         belongs = mixture.posterior
-        if evidence >= 0 and belongs.mean() >= 0.5 and elliptical(mixture.laws[0].white(z[drawn(belongs)])):
+        if (
+            evidence >= 0
+            and (not rows or _one_centre(mixture))
+            and belongs.mean() >= 0.5
+            and elliptical(mixture.laws[0].white(z[drawn(belongs)]))
+        ):
             return Spread(evidence, center, axes, mixture)
     return None
+
+
+def _one_centre(mixture: Mixture) -> bool:
+    """Return whether the wider law lies around the majority's centre, but for chance; a skewed tail is to one side."""
+    majority, other = mixture.laws
+    if other.size < SUPPORT:  # so few have no centre
+        return True
+    values, vectors = np.linalg.eigh(majority.whitening.T @ other.scatter @ majority.whitening)
+    offset = np.abs((other.center - majority.center) @ majority.whitening @ vectors)
+    return bool(
+        np.all(
+            (offset < (OFF_CENTRE + SIGMAS / np.sqrt(other.size)) * np.sqrt(np.maximum(values, 0)))[values > CLEAR**2]
+        )
+    )
 
 
 def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
@@ -241,7 +285,7 @@ def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
     return views + [white[:, :j] for j in {1, 2, 4, narrow} if 0 < j <= narrow]
 
 
-def peel(points: Array, weights: Array) -> list[Cut | Spread] | None:
+def peel(points: Array, weights: Array, rows: bool = True) -> list[Cut | Spread] | None:
     """Return the divisions that peel groups off a sample; None where no majority is left."""
     kept, found = points, list[Cut | Spread]()
     least = HALF * weights.sum()
@@ -249,7 +293,7 @@ def peel(points: Array, weights: Array) -> list[Cut | Spread] | None:
         division: Cut | Spread = find_cut(kept, weights)
         z = division.evidence if division.evidence >= VALLEY else 0.0
         if z < STRONG and weights.sum() >= least:
-            spread = find_spread(kept)
+            spread = find_spread(kept, rows)
             if spread is not None and spread.evidence >= SCALE and np.sqrt(2 * spread.evidence) > z:
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
@@ -276,20 +320,51 @@ def gap(lengths: Array) -> float:
     return float(np.exp(t[upper - few + far[0] : upper - few + far[0] + 2].mean())) if len(far) else np.inf
 
 
-@njit(cache=True)
-def _scaled(points: Array, columns: NDArray[np.intp], center: Array, unit: Array) -> Array:
-    """Return chosen columns in their units, within float32's reach."""
-    out = np.empty((len(points), len(columns)), np.float32)
-    for i in range(len(points)):
-        for a in range(len(columns)):
-            out[i, a] = min(max((points[i, columns[a]] - center[a]) / unit[a], -1e9), 1e9)
+def _in_units(points: Array, center: Array, factor: Array) -> Array:
+    """Return points in units of their columns, within float32's reach."""
+    if not is_device_array(points):
+        return _scaled(points, center, factor)
+    from robustream.kernels.gpu.numpy_proxy import DeviceTable, rows_of
+    from robustream.kernels.gpu.rows import scaled_rows
+
+    found: Array = DeviceTable(scaled_rows(*map(rows_of, (points, center, factor))))  # type: ignore[assignment]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _scaled(points: Array, center: Array, factor: Array) -> Array:
+    out = np.empty(points.shape, np.float32)
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            v = (points[i, j] - center[j]) * factor[j]
+            v = v if v < 1e9 else 1e9
+            out[i, j] = v if v > -1e9 else -1e9
     return out
 
 
-def moments(points: Array, weights: Array, missing: Mask | None = None) -> tuple[Array, Array]:
-    """Return weighted mean and covariance; of the pairs of cells that are there, if some are missing."""
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _lengths(points: Array) -> Array:
+    out = np.empty(len(points), np.float32)
+    for i in range(points.shape[0]):
+        square = np.float32(0)
+        for j in range(points.shape[1]):
+            square += points[i, j] * points[i, j]
+        out[i] = np.sqrt(square)
+    return out
+
+
+def moments(
+    points: Array, weights: Array, missing: Mask | None = None, near: Array | None = None
+) -> tuple[Array, Array]:
+    """Return weighted mean and covariance, of each pair of columns from the rows that have both if some are bad.
+
+    `near` is a place near the mean, from which deviations are taken; by default a point of the largest weight.
+    """
     if missing is None:
-        return scatter(points, weights)
+        one = bool(np.all(weights == 1))
+        return weighted_moments(
+            [points], None if one else weights, points[int(np.argmax(weights))] if near is None else near
+        )[1:]
     known = ~missing
     pairs = (weights[:, None] * known).T @ known
     center = weights @ np.where(known, points, 0) / np.maximum(np.diag(pairs), 1e-12)
@@ -302,7 +377,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
 
     Parameters
     ----------
-    points : n rows of p finite numbers.
+    points : n rows of p finite numbers; NaN for a cell that is missing, unless points are judged as a whole.
     weights : n numbers >= 0, optional: how much each row counts, in the search and in the answer.
     seed : of the noise that spreads the values of discrete columns.
     cells : whether single cells may be bad, or filled in; else points are judged as a whole.
@@ -317,100 +392,175 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     >>> [(group.rows, group.reason) for group in majority(x).groups]
     [(90, 'apart in one direction')]
     """
-    x = np.ascontiguousarray(points, dtype=float)
+    # Rows on a GPU stay there as they are; what is searched, a sample of them, comes over.
+    x: Array = points if is_device_array(points) else np.ascontiguousarray(points, dtype=float)  # type: ignore[assignment]
     n, p = x.shape
-    given = np.ones(n) if weights is None else np.array(weights, dtype=float)
+    given = np.ones_like(x[:, 0], dtype=float) if weights is None else np.array(weights, dtype=float)
+    gaps: Mask | None = None if is_device_array(x) else np.isnan(x)
+    if gaps is not None and gaps.any():
+        x = np.where(gaps, np.nan, x)  # one NaN, so that rows with the same gaps have the same hash
+    else:
+        gaps = None
     keys = row_keys(x)
     size = max(ROWS, SUPPORT // 2 * p)
     chosen = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    chosen = chosen[given[chosen] > 0]
-    chosen = chosen[np.argsort(keys[chosen])]
+    chosen = chosen[np.asarray(given[chosen]) > 0]
+    chosen = chosen[np.argsort(np.asarray(keys[chosen]))]
     left_out: list[tuple[str, float, Mask]] = []
 
-    belongs = np.ones(n)
-    missing = np.zeros((n, p), bool)
-    first, artefacts = copies(x[chosen], keys[chosen])
+    belongs = np.ones_like(x[:, 0], dtype=float)
+    missing: Mask | None = None
+    seen = np.asarray(x[chosen], dtype=float)
+    first, artefacts = copies(seen, np.asarray(keys[chosen]), keys)
     copied = len(first) < len(chosen)
-    chosen = chosen[first]
+    chosen, seen = chosen[first], seen[first]
     if len(artefacts):
         left_out.append(("copies of one row", np.nan, np.isin(keys, artefacts)))
-    for j, value in filled_values(x[chosen]) if cells else ():
-        missing[:, j] = x[:, j] == value
-    if missing.any() and np.mean(missing[chosen].any(axis=1)) <= 1 - HALF:
-        left_out.append(("one value filled into a column", np.nan, np.asarray(missing.any(axis=1))))
-        chosen, missing = chosen[~missing[chosen].any(axis=1)], np.zeros((n, p), bool)
+    stuck = filled_values(seen) if cells else []
+    if stuck:
+        missing = np.zeros_like(x, dtype=bool)
+        for j, value in stuck:
+            missing[:, j] = x[:, j] == value
+        spoilt = np.asarray(missing[chosen]).any(axis=1)
+        if np.mean(spoilt) <= 1 - HALF:
+            holed: Mask = missing.any(axis=1)  # type: ignore[assignment]
+            left_out.append(("one value filled into a column", np.nan, holed))
+            chosen, seen, missing = chosen[~spoilt], seen[~spoilt], None
     for _, _, member in left_out:
         belongs[member] = 0
+    if gaps is not None:
+        missing = gaps if missing is None else missing | gaps
 
-    sample, discrete = spread_lattice(x[chosen], np.random.default_rng(seed))
-    center, unit = shortest_half(np.sort(sample.T, axis=1)) if len(sample) else (np.zeros(p), np.zeros(p))
+    sample, discrete = spread_lattice(seen, np.random.default_rng(seed))
+    center, unit = column_units(sample)
     use = np.flatnonzero(unit > 0)
     if len(chosen) < FEWEST or len(use) == 0:
         return _answer(x, given, belongs, left_out, missing)
+    near = center
     center, unit = center[use], unit[use]
     raw = np.clip((sample[:, use] - center) / unit, -1e9, 1e9)
-    everything = _scaled(x, use, center, unit)
 
-    limit = cell_limits(raw, VALLEY) if cells else None
-    bad = missing[:, use] if limit is None else missing[:, use] | (np.abs(everything) > limit)
-    divisions, axes, sample = _search(raw, bad[chosen], given[chosen])
-    if limit is not None:
-        kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
-        # Undone if they were those of classes, or of rows that went.
-        if divisions is None or cell_limits(raw[kept], VALLEY) is None:
-            bad = missing[:, use]
-            divisions, axes, sample = _search(raw, bad[chosen], given[chosen])
+    def scaled(rows: slice) -> Array:
+        return _in_units(x[rows] if len(use) == p else x[rows][:, use], center, 1 / unit)
+
+    counts = np.asarray(given[chosen])
+    gone = None if missing is None else missing[:, use]
+    if gaps is None or gone is None:
+        limit = cell_limits(raw, VALLEY) if cells else None
+        filled, bad = None, gone
+        if limit is not None:
+            filled = scaled(slice(0, n))
+            bad = np.abs(filled) > limit
+            bad = bad if gone is None else gone | bad
+        divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]))
+        if limit is not None:
+            kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
+            # Undone if they were those of classes, or of rows that went.
+            if divisions is None or cell_limits(raw[kept], VALLEY) is None:
+                bad = gone
+                divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]))
+        if bad is not None:
+            filled = fill(scaled(slice(0, n)) if filled is None else filled, bad) if bad.any() else None
+    else:
+        bad, filled, (divisions, axes, sample) = _search_with_gaps(
+            raw, scaled(slice(0, n)), gone, chosen, keys, counts, cells
+        )
     divisions = divisions or []
-    if bad.any():
-        everything = fill(everything, bad)
+    if bad is not None and bad.any():
+        missing = np.zeros_like(x, dtype=bool) if missing is None else missing
         missing[:, use] |= bad
-    if axes is not None:
-        everything = everything @ axes.astype(everything.dtype)
 
-    posterior, members = _weigh(sample, everything, divisions)
-    belongs *= posterior
-    for division, member in zip(divisions, members, strict=True):
-        distance = _distance(division, sample, member[chosen], belongs[chosen] > 0.5)
+    weigh = _weigher(sample, divisions)
+    labels, lengths = np.zeros_like(belongs, dtype=np.intp), np.empty_like(belongs, dtype=np.float32)
+
+    def judge(tile: slice) -> None:
+        for rows in row_blocks(tile, p, x):
+            block = scaled(rows) if filled is None else filled[rows]
+            if axes is not None:
+                block = block @ axes.astype(block.dtype)
+            lengths[rows] = np.sqrt(squared_lengths(block)) if is_device_array(block) else _lengths(block)
+            if weigh is not None:
+                weights, labels[rows] = weigh(block)
+                belongs[rows] *= weights
+
+    over_rows(judge, n, p, x)
+    for number, division in enumerate(divisions, 1):
+        member = labels == number
+        distance = _distance(division, sample, np.asarray(member[chosen]), np.asarray(belongs[chosen]) > 0.5)
         left_out.append((division.reason, distance, member))
 
-    lengths = np.sqrt(squared_lengths(everything))
     kept = belongs > 0.5
-    cut = gap(np.sqrt(squared_lengths(sample[kept[chosen]])) if discrete or copied else lengths[kept])
+    cut = gap(np.sqrt(squared_lengths(sample[np.asarray(kept[chosen])])) if discrete or copied else lengths[kept])
     far = kept & (lengths > cut)
     if far.any():
         left_out.append(("a few far apart from all others", float(lengths[far].min() / np.median(lengths)), far))
         belongs[far] = 0
-    return _answer(x, given, belongs, left_out, missing)
+    return _answer(x, given, belongs, left_out, missing, near)
 
 
-def _search(sample: Array, bad: Mask, weights: Array) -> tuple[list[Cut | Spread] | None, Array | None, Array]:
+Searched: TypeAlias = tuple[list[Cut | Spread] | None, Array | None, Array]
+
+
+def _search_with_gaps(
+    raw: Array, scaled: Array, gone: Mask, chosen: Labels, keys: Keys, weights: Array, rows: bool
+) -> tuple[Mask, Array | None, Searched]:
+    """Return which cells are missing or bad, all scaled points with these filled, and what the search found."""
+    known = np.where(gone[chosen], np.nan, raw)
+    law = find_bad_cells(known, VALLEY) if rows else None
+    for last in (False, True):
+        bad, start = gone, None
+        if law is not None:
+            bad, start = gone | law.bad(np.where(gone, np.nan, scaled)), (law.center, law.covariance)
+        filled = complete(scaled, bad, chosen, keys, start).rows if bad.any() else None
+        searched = _search(raw if filled is None else np.where(bad[chosen], filled[chosen], raw), weights, rows)
+        divisions, _, sample = searched
+        kept = np.all([np.ones(len(sample), bool), *(~d.outside(sample) for d in divisions or ())], axis=0)
+        if law is not None:
+            # Undone if they were those of classes, or of rows that went.
+            stands = divisions is not None and bool(np.mean((bad & ~gone)[chosen][kept].any(axis=1)) > SPREAD_OUT)
+            law = law if stands else None
+        else:
+            # Bad cells may show only where a group of rows is gone.
+            stands = not rows or not divisions or (law := find_bad_cells(known[kept], VALLEY)) is None
+        if last or stands:
+            break
+    return bad, filled, searched
+
+
+def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None) -> Searched:
     """Return the divisions of a sample, the axes to which it was reduced for want of points, and it there."""
-    if bad.any():
+    if bad is not None and bad.any():
         sample = fill(sample, bad)
     _, axes = principal(sample)
     if axes.shape[1] == sample.shape[1]:
-        return peel(sample, weights), None, sample
+        return peel(sample, weights, rows), None, sample
     axes = axes / np.linalg.norm(axes, axis=0)
     sample = sample @ axes
-    return peel(sample, weights), axes, sample
+    return peel(sample, weights, rows), axes, sample
 
 
-def _weigh(sample: Array, points: Array, divisions: list[Cut | Spread]) -> tuple[Array, list[Mask]]:
-    """Return weights of points (posterior times tail weight if the majority is elliptical, else as cut) and members."""
+def _weigher(sample: Array, divisions: list[Cut | Spread]) -> Callable[[Array], tuple[Array, Labels]] | None:
+    """Return what gives points their weights, and the number of the group that each is in; None if all have weight 1.
 
-    def labelled(rows: Array) -> Array:
-        labels = np.zeros(len(rows), int)
+    Weights are the posterior times the tail weight if the majority is elliptical, else as cut.
+    """
+
+    def cut(rows: Array) -> tuple[Array, Labels]:
+        labels = np.zeros_like(rows[:, 0], dtype=np.intp)
         for number, division in enumerate(divisions, 1):
             labels[(labels == 0) & division.outside(rows)] = number
-        return labels
+        return (labels == 0).astype(float), labels
 
     if len(divisions) == 1 and isinstance(divisions[0], Spread) and divisions[0].axes.shape[1] == sample.shape[1]:
-        posterior, tail = divisions[0].mixture.weigh(divisions[0].project(points))  # the same laws, fitted already
-        return posterior[0] * tail, [posterior[0] < 0.5]
-    labels = labelled(points)
-    weights = (labels == 0).astype(float)
+        spread = divisions[0]  # the same laws, fitted already
+
+        def by_spread(rows: Array) -> tuple[Array, Labels]:
+            posterior, tail, _ = spread.mixture.weigh(spread.project(rows))
+            return posterior * tail, (posterior < 0.5).astype(np.intp)
+
+        return by_spread
     if sample.shape[1] * SUPPORT <= len(sample):
-        of_sample = labelled(sample)
+        of_sample = cut(sample)[1]
         kept = of_sample == 0
         shares = np.stack([of_sample == g for g in range(len(divisions) + 1)]).astype(float)
         # First all groups as laws; if the majority is not elliptical then, the law of what the cuts leave.
@@ -420,11 +570,18 @@ def _weigh(sample: Array, points: Array, divisions: list[Cut | Spread]) -> tuple
                 continue
             enough = mixture.posterior.sum() >= (1 - HALF) * len(sample)
             if enough and elliptical(mixture.laws[0].white(rows[drawn(mixture.posterior)])):
-                posterior, tail = mixture.weigh(points)
-                if len(start) > 1:
-                    weights, labels = posterior[0], np.argmax(posterior, axis=0)
-                return weights * tail, [labels == g for g in range(1, len(divisions) + 1)]
-    return weights, [labels == g for g in range(1, len(divisions) + 1)]
+                return partial(_by_laws, mixture, cut if len(start) == 1 else None)
+    return cut if divisions else None
+
+
+def _by_laws(
+    mixture: Mixture, cut: Callable[[Array], tuple[Array, Labels]] | None, rows: Array
+) -> tuple[Array, Labels]:
+    posterior, tail, likeliest = mixture.weigh(rows)
+    if cut is None:
+        return posterior * tail, likeliest
+    weights, labels = cut(rows)
+    return weights * tail, labels
 
 
 def _distance(division: Cut | Spread, points: Array, member: Mask, kept: Mask) -> float:
@@ -435,9 +592,18 @@ def _distance(division: Cut | Spread, points: Array, member: Mask, kept: Mask) -
     return float(abs(view[member].mean() - view[kept].mean()) / max(view[kept].std(), 1e-300))
 
 
-def _answer(x: Array, given: Array, belongs: Array, left_out: list[tuple[str, float, Mask]], missing: Mask) -> Majority:
-    cells = missing if missing.any() else None
+def _answer(
+    x: Array,
+    given: Array,
+    belongs: Array,
+    left_out: list[tuple[str, float, Mask]],
+    missing: Mask | None,
+    near: Array | None = None,
+) -> Majority:
+    cells = missing if missing is not None and missing.any() else None
     weights = given * belongs
     groups = tuple(Group(int(member.sum()), float(member.mean()), far, why, member) for why, far, member in left_out)
     plain = cells is None and bool(np.all(belongs == 1))
-    return Majority(*moments(x, weights, cells), weights, groups, cells, plain)
+    if cells is not None and np.isnan(x).any():
+        return Majority(*covariance_with_gaps(x, cells, weights), weights, groups, cells, plain)
+    return Majority(*moments(x, weights, cells, near), weights, groups, cells, plain)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from robustream import files
 from robustream.batch import BatchRecord
 from robustream.errors import DamagedFileError
+from robustream.files.addresses import as_text, find, is_address, shown
 from robustream.persistence import model as model_file
 from robustream.runs import checkpoints
 from robustream.runs.run import Run
@@ -51,16 +51,25 @@ def describe(path: str | os.PathLike[str]) -> Description:
         model = _model_of(content)
         facts = _of_file(content) | (_of_run(model.run_) if hasattr(model, "run_") else _WITHOUT_RUN)
     names = getattr(model, "feature_names_in_", None)
+    size, written = _size_and_time(as_text(path))
     return Description(
-        path=os.fspath(path),
+        path=shown(path),
         estimator=type(model).__name__,
         parameters=model.get_params(deep=False),
         columns=model.n_features_in_,
         column_names=None if names is None else [str(name) for name in names],
-        size=Path(path).stat().st_size,
-        written=datetime.fromtimestamp(Path(path).stat().st_mtime, UTC).isoformat(timespec="seconds"),
+        size=size,
+        written="" if written is None else written.isoformat(timespec="seconds"),
         **facts,
     )
+
+
+def _size_and_time(path: str) -> tuple[int, datetime | None]:
+    if is_address(path):
+        found = find(path)
+        return found.size, found.written
+    status = os.stat(path)
+    return status.st_size, datetime.fromtimestamp(status.st_mtime, UTC)
 
 
 def _of_file(content: files.Content) -> dict[str, Any]:
@@ -91,7 +100,9 @@ def _model_of(content: files.Content) -> Any:
     if content.kind == model_file.KIND:
         return model_file.model_from_tree(content.tree)
     model, plan, layout = model_file.build_model(content.tree)
-    model.run_ = checkpoints.checkpoint_from_tree(content.tree).run(plan, layout)
+    model.run_ = checkpoints.checkpoint_from_tree(content.tree).run(
+        plan, layout, getattr(model, "feature_names_in_", None)
+    )
     return model
 
 

@@ -40,7 +40,7 @@ def save(model: Any, path: str | os.PathLike[str], *, extra: Tree = None) -> Non
 
     Parameters
     ----------
-    model : OutlierRobustPCA, OutlierRobustRegressor, OutlierRobust, TrimmedPCA or TrimmedRegressor
+    model : any of robustream's estimators
         `OutlierRobust` around scikit-learn's own linear models and naive Bayes only.
     path : path
         By custom it ends with `.safetensors`.
@@ -74,7 +74,8 @@ def model_from_tree(tree: Tree) -> Any:
         with damaged_on_error("the model"):
             return _rebuild_at_once(settings, take(tree, "answer", dict))
     model, plan, layout = build_model(tree)
-    run = Run.from_tree(take(tree, "run", dict), plan, layout)
+    names = getattr(model, "feature_names_in_", None)
+    run = Run.from_tree(take(tree, "run", dict), plan, layout, names)
     model.run_ = replace(run, notes=extra if isinstance(extra, dict) else None)
     return model
 

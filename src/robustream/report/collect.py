@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from robustream._version import __version__
 from robustream.errors import InvalidInputError
 from robustream.report.data import RelativeError, ReportData, WorstRow
 from robustream.report.headline import say_outcome
+from robustream.report.numbers import show_count
 
 __all__ = ["collect"]
 
@@ -22,12 +23,13 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
 
     Parameters
     ----------
-    model : OutlierRobustPCA, OutlierRobustRegressor or OutlierRobust, fitted
+    model : an estimator that learns batch by batch, fitted
     extra : tree, default=None
         What only the driver of the run knows; every key may be absent. `title`, `outcome` (text), `targets` (names of
         the outputs), `history` (rows of batches seen, relative error, rows seen), `worst_rows` (rows of label, row
-        number in its file, score, and perhaps values by column), `missing` and `unreadable` (cells by column),
-        `unreadable_lines`, `settings`, `timings` (seconds by name; `total` is the wall time) and `environment`.
+        number in its file, score, and perhaps values by column and a reason), `missing` and `unreadable` (by column),
+        `unreadable_lines`, `files` (notes on files and columns), `other_levels` (cells by category), `settings`,
+        `timings` (seconds by name; `total` is the wall time) and `environment`.
 
     Examples
     --------
@@ -57,6 +59,7 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
         ),
         unreadable={str(name): int(count) for name, count in known.get("unreadable", {}).items()},
         unreadable_lines=int(known.get("unreadable_lines", 0)),
+        notes=tuple(_notes([*shown.notes, *known.get("files", ())], known)),
         missing={str(name): int(count) for name, count in known.get("missing", {}).items()},
         settings={**_settings(model), **known.get("settings", {})},
         timings={str(name): float(seconds) for name, seconds in known.get("timings", {}).items()},
@@ -65,9 +68,17 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
     return data._replace(outcome=str(known.get("outcome") or say_outcome(data)))
 
 
-def _worst_row(label: Any, row: Any, score: Any, values: Mapping[Any, Any] | None = None) -> WorstRow:
+def _notes(noticed: Iterable[Any], known: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a run noticed of files and columns, in sentences."""
+    for note in map(str, noticed):
+        yield f"{note[:1].upper()}{note[1:]}{'' if note.endswith('?') else '.'}"
+    for column, cells in known.get("other_levels", {}).items():
+        yield f"Cells of {str(column)!r} whose level has no column of its own: {show_count(int(cells))}."
+
+
+def _worst_row(label: Any, row: Any, score: Any, values: Mapping[Any, Any] | None = None, reason: str = "") -> WorstRow:
     shown = {str(name): float(value) for name, value in (values or {}).items()}
-    return WorstRow(str(label), int(row), float(score), shown)
+    return WorstRow(str(label), int(row), float(score), shown, str(reason))
 
 
 def _feature_names(model: Any) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ class WorstRow(NamedTuple):
     row: int
     score: float
     values: Mapping[str, float] = {}
+    reason: str = ""  # the cells that make it an outlier, in words
 
 
 class RelativeError(NamedTuple):
@@ -66,6 +67,7 @@ class ReportData(NamedTuple):
     missing: Mapping[str, int] = {}  # cells by column
     unreadable: Mapping[str, int] = {}  # cells by column that hold no number
     unreadable_lines: int = 0  # lines with too few or too many fields
+    notes: tuple[str, ...] = ()  # what else a person should know
     settings: Mapping[str, Any] = {}
     timings: Mapping[str, float] = {}
     environment: Mapping[str, Any] = {}
@@ -93,8 +95,12 @@ _WORST_FIRST: tuple[FileVerdict, ...] = ("failed", "rejected", "partly", "late",
 _PLACE = re.compile(r"(?:[a-z ]+ )?\d+(?:-| of )\d+")
 
 
+# Share of a file's batches beyond which what is wrong with them is wrong with the file; up to it, it is bad in part.
+_MOSTLY = 0.75
+
+
 class FileRecord(NamedTuple):
-    """One file: `partly` means that fewer than half of its batches are bad."""
+    """One file: `partly` means that some of its batches are bad, but not more than three quarters."""
 
     path: str
     verdict: FileVerdict
@@ -103,6 +109,7 @@ class FileRecord(NamedTuple):
     rows: int
     distance: float
     reason: str
+    left_out: int = 0  # rows that the answer does not follow
 
 
 def split_label(label: str) -> tuple[str, str]:
@@ -141,7 +148,7 @@ def _judge(path: str, group: list[BatchRecord]) -> FileRecord:
         verdict = "late"
     elif bad == 0:
         verdict = "kept"
-    elif 2 * bad < judged:
+    elif bad <= _MOSTLY * judged:
         verdict = "partly"
     else:
         verdict = "failed" if len(failed) > len(rejected) else "rejected"
@@ -155,8 +162,14 @@ def _judge(path: str, group: list[BatchRecord]) -> FileRecord:
         sum(record.verdict == "kept" for record in group),
         sum(record.rows for record in group),
         max(distances, default=math.nan),
-        "" if worst is None else worst.reason,
+        _say_left_out(group) if worst is None else worst.reason,
+        sum(record.rows if record.verdict == "rejected" else record.left_out for record in group),
     )
+
+
+def _say_left_out(group: list[BatchRecord]) -> str:
+    """Return what was left out of the batch of a file that lost most."""
+    return max(group, key=lambda record: (record.left_out, bool(record.left_out_reason))).left_out_reason
 
 
 def _known_distance(record: BatchRecord | FileRecord) -> float:

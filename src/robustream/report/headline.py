@@ -9,27 +9,30 @@ import numpy as np
 
 from robustream.report.data import FileRecord, ReportData, files_of, verdict_counts
 from robustream.report.numbers import show_count, show_number, show_seconds, show_share
+from robustream.runs.groups import groups_of, say_large_group
 from robustream.runs.notes import left_out_of
 
 __all__ = ["KeyFigure", "key_figures", "say_outcome", "say_unreadable_lines"]
 
 
 def say_outcome(data: ReportData) -> str:
-    """Say how much of the data should not be trusted, and why, by files where there are any."""
+    """Say how many rows the answer does not follow, and which files are to blame, or batches where there are none."""
     files = files_of(data.batches)
     verdicts: Counter[str] = Counter(file.verdict for file in files) if files else Counter(verdict_counts(data))
-    noun = "files" if files else "batches"
-    total = verdicts.total()
-    failed, rejected, partly, late = (verdicts[name] for name in ("failed", "rejected", "partly", "late"))
-    if partly and failed + rejected == 0:
-        sentences = [f"{show_count(partly)} of {show_count(total)} files {_have(partly)} some bad batches."]
-    else:
-        sentences = [_main_sentence(noun, total, failed, rejected)]
-        if partly:
-            more = "file" if partly == 1 else "files"
-            sentences.append(f"{show_count(partly)} more {more} {_have(partly)} some bad batches.")
-    if late:
-        sentences.append(f"{show_count(late)} came too late to count.")
+    left_out = left_out_of(data.batches)
+    sentences = []
+    if left_out.rows:
+        # Kept batches that a long run no longer lists have rows too.
+        seen = max(left_out.seen, data.rows_seen)
+        share = show_share(left_out.rows / max(1, seen))
+        sentences.append(f"{show_count(left_out.rows)} of {show_count(seen)} rows ({share}) should not be trusted.")
+    sentences.append(_say_verdicts("files" if files else "batches", verdicts, bool(left_out.rows)))
+    # Whole batches that stand apart are said to contradict the others.
+    within = [group for group in groups_of(data.batches, data.features) if not group.whole_batches]
+    if large := say_large_group(within):
+        sentences.append(large)
+    if verdicts["late"]:
+        sentences.append(f"{show_count(verdicts['late'])} came too late to count.")
     return " ".join(sentences)
 
 
@@ -55,9 +58,12 @@ def key_figures(data: ReportData, files: list[FileRecord]) -> list[KeyFigure]:
     kept, total = counts["kept"], sum(counts.values())
     figures = [KeyFigure("Rows read", show_count(data.rows_seen), f"{show_count(len(data.features))} columns")]
     if files:
-        trusted = sum(file.verdict in ("kept", "partly") for file in files)
-        others = len(files) - trusted
-        note = f"{show_count(others)} not to be trusted" if others else "all of them"
+        trusted = sum(file.verdict == "kept" for file in files)
+        partly = sum(file.verdict == "partly" for file in files)
+        others = len(files) - trusted - partly
+        notes = [f"{show_count(partly)} in part"] if partly else []
+        notes += [f"{show_count(others)} not to be trusted"] if others else []
+        note = ", ".join(notes) or "all of them"
         figures.append(KeyFigure("Files trusted", f"{show_count(trusted)} of {show_count(len(files))}", note))
     left_out = left_out_of(data.batches)
     if left_out.rows:
@@ -83,21 +89,21 @@ def key_figures(data: ReportData, files: list[FileRecord]) -> list[KeyFigure]:
     return figures
 
 
-def _main_sentence(noun: str, total: int, failed: int, rejected: int) -> str:
-    bad = failed + rejected
+def _say_verdicts(noun: str, verdicts: Counter[str], some_rows: bool) -> str:
+    total = verdicts.total()
     if total == 0:
         return "No batch has been seen yet."
-    if bad == 0 and total == 1:
-        return "The only file was used." if noun == "files" else "The only batch was used."
-    if bad == 0:
-        return f"None of the {show_count(total)} {noun} had to be left out."
-    causes = []
-    if failed:
-        causes.append(f"{show_count(failed)} could not be used")
-    if rejected:
-        causes.append(f"{show_count(rejected)} {'contradicts' if rejected == 1 else 'contradict'} the others")
-    return f"{show_count(bad)} of {show_count(total)} {noun} should not be trusted: {' and '.join(causes)}."
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
+    rejected = verdicts["rejected"]
+    causes = [
+        (verdicts["failed"], "could not be used"),
+        (rejected, "contradicts the others" if rejected == 1 else "contradict the others"),
+        (verdicts["partly"], "is bad in part" if verdicts["partly"] == 1 else "are bad in part"),
+    ]
+    said = [f"{show_count(count)} {words}" for count, words in causes if count]
+    if not said:
+        whole = " as a whole" if some_rows else ""
+        if total == 1:
+            return f"The only {'file' if noun == 'files' else 'batch'} was used."
+        return f"None of the {show_count(total)} {noun} had to be left out{whole}."
+    listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    return f"Of {show_count(total)} {noun} {listed}."

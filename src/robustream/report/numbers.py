@@ -18,12 +18,14 @@ def show_count(count: int) -> str:
     return f"{count:,}"
 
 
-def show_number(value: float) -> str:
-    """Return a number with four significant digits; a dash if it is unknown.
+def show_number(value: float | str) -> str:
+    """Return a number with four significant digits; a dash if it is unknown, and words as they are.
 
     >>> show_number(0.000123456), show_number(12345.678), show_number(float("nan"))
     ('0.0001235', '12,350', '-')
     """
+    if isinstance(value, str):
+        return value
     if math.isnan(value):
         return UNKNOWN
     if math.isinf(value):

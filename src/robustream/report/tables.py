@@ -37,6 +37,7 @@ def summary_tables(data: ReportData, most_rows: int = _MOST_ROWS) -> list[Render
     """Return what `rich` prints: the outcome, verdict counts, worst files, strongest coefficients or loadings."""
     tables: list[RenderableType] = [Text(data.title, style="bold"), Text(data.outcome), _verdicts(data)]
     tables.extend(table for table in (_distrusted(data, most_rows), _missing(data, most_rows)) if table is not None)
+    tables.extend(Text(note) for note in data.notes[:most_rows])
     if data.components is not None:
         tables.append(_loadings(data.components, data.features, most_rows))
     if data.coefficients is not None:
@@ -137,7 +138,7 @@ def _loadings(found: Components, features: tuple[str, ...], most_rows: int) -> T
 def _summary(summary: Summary, most_rows: int) -> Table:
     table = _table(summary.title, [summary.columns[0]], list(summary.columns[1:]))
     for name, *numbers in summary.rows[:most_rows]:
-        table.add_row(Text(name), *(show_number(float(number)) for number in numbers))
+        table.add_row(Text(name), *(Text(show_number(number)) for number in numbers))
     return table
 
 

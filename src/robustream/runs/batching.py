@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError
-from robustream.kernels.device_arrays import host_array
+from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.sources.arrays import cut
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "name_rows",
     "rows_per_batch",
     "stratified_order",
+    "table_bytes",
 ]
 
 BatchSize = int | Literal["auto"]
@@ -40,6 +41,8 @@ _USUAL_BATCHES = 100
 _ROWS_TO_JUDGE = 500
 # A table in memory up to this size is one batch for a learner that judges rows; its passes copy it about twice.
 _TABLE_BYTES = 256_000_000
+# The same on a GPU, where the passes take at most so many times the memory of the table, in double precision.
+_DEVICE_TABLE_BYTES, _DEVICE_COPIES = 1_000_000_000, 16
 
 
 class Rows(NamedTuple):
@@ -86,15 +89,26 @@ def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
     return cut(n_rows, min(n_rows, max(_COMFORTABLE_ROWS, _COMFORT * minimum) if batch_size == "auto" else batch_size))
 
 
-def cut_table(n_rows: int, minimum: int, row_bytes: int, batch_size: BatchSize) -> list[slice]:
-    """Cut the rows of a table for a learner that finds bad rows by itself: one batch, as long as memory allows.
+def table_bytes(X: Any) -> int:
+    """Return how large a table that is one batch may be where X lies."""
+    if not is_device_array(X):
+        return _TABLE_BYTES
+    from robustream.kernels.gpu.device import free_bytes
+
+    return max(min(_DEVICE_TABLE_BYTES, free_bytes() // _DEVICE_COPIES), _TABLE_BYTES // 4)
+
+
+def cut_table(
+    n_rows: int, minimum: int, row_bytes: int, batch_size: BatchSize, most: int = _TABLE_BYTES
+) -> list[slice]:
+    """Cut the rows of a table for a learner that finds bad rows by itself: one batch, up to the most bytes.
 
     Larger tables are dealt out like cards, so that the order of the rows does not matter: each batch has its share of
     every stretch. A batch size that the user gave cuts in the given order.
     """
     if batch_size != "auto":
         return cut(n_rows, min(n_rows, batch_size))
-    parts = min(-(-n_rows * row_bytes // _TABLE_BYTES), max(1, n_rows // minimum))
+    parts = min(-(-n_rows * row_bytes // most), max(1, n_rows // minimum))
     return [slice(part, n_rows, parts) for part in range(parts)] if parts > 1 else [slice(0, n_rows)]
 
 

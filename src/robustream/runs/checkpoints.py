@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from robustream import files
 from robustream.errors import CheckpointError, DamagedFileError, InvalidInputError
 from robustream.files import Tree
+from robustream.files.addresses import shown
 from robustream.files.registry import Registry
 from robustream.runs.notes import History, Look
 from robustream.runs.run import Layout, Plan, Run
@@ -60,9 +61,9 @@ class Checkpoint(NamedTuple):
     position: int  # the index of the next batch
     history: Tree = None  # what the run noticed on its way
 
-    def run(self, plan: Plan, layout: Layout) -> Run:
+    def run(self, plan: Plan, layout: Layout, names: Iterable[str] | None = None) -> Run:
         """Return the run, for the plan that it was made by."""
-        run = Run.from_tree(self.stream, plan, layout)
+        run = Run.from_tree(self.stream, plan, layout, names)
         history = History() if self.history is None else _HISTORY.decode(self.history)
         if not isinstance(history, History) or self.position != run.next_index:
             raise DamagedFileError("it contradicts itself")
@@ -93,14 +94,14 @@ def checkpoint_from_tree(tree: Tree) -> Checkpoint:
 
 def resume_from(path: str | os.PathLike[str], begun: Run, settings: Tree, fingerprint: str | None) -> Run | None:
     """Return the run that a checkpoint holds, or None if there is no such file yet; `begun` has its plan."""
-    if not Path(path).exists():
+    if not files.exists(path):
         return None
     checkpoint = read_checkpoint(path)
     reason = why_not(checkpoint, settings, fingerprint)
     if reason is not None:
-        raise CheckpointError(f"{os.fspath(path)} cannot be resumed: {reason}")
+        raise CheckpointError(f"{shown(path)} cannot be resumed: {reason}")
     with files.naming(path):
-        return replace(checkpoint.run(begun.plan, begun.layout), on_gpu=begun.on_gpu)
+        return replace(checkpoint.run(begun.plan, begun.layout, begun.space.names or None), on_gpu=begun.on_gpu)
 
 
 class CheckpointWriter:

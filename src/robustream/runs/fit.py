@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
-from robustream.files import Tree, claim
+from robustream.files import Tree, claim, exists
+from robustream.files.addresses import shown
 from robustream.kernels.threads import one_blas_thread
 from robustream.runs.batching import rows_per_batch
 from robustream.runs.checkpoints import CheckpointWriter, resume_from
 from robustream.runs.distributed import CutOff, drive_elsewhere, open_engine
+from robustream.runs.groups import warn_of_groups
 from robustream.runs.loop import RunOptions, drive_here
-from robustream.runs.notes import History, make_notes, warn_of_left_out
+from robustream.runs.notes import History, make_notes, say_lost
 from robustream.runs.progress import Callback, ProgressBar
 from robustream.runs.resolve import ReadOptions, ResolvedSource, resolve_source
 from robustream.runs.run import Plan, Run, unchanged_on_error
@@ -40,7 +42,7 @@ def fit(
     target: Any = None,
     columns: Sequence[str] | None = None,
     exclude: str | Sequence[str] = (),
-    missing: str = "skip",
+    missing: str = "use",
     on_error: str = "skip",
     engine: Any = None,
     enough: float | None = None,
@@ -57,12 +59,19 @@ def fit(
     header: bool = True,
     separator: str | None = None,
     decimal: str | None = None,
+    categorical: str | Sequence[str] = (),
+    categories: Mapping[str, Sequence[Any]] | None = None,
+    dates: str | Sequence[str] = (),
+    formula: str | None = None,
+    numeric_only: bool = False,
+    max_batch_bytes: int | None = None,
+    max_line_bytes: int | None = None,
 ) -> Any:
     """Fit an estimator to data that need not fit into memory.
 
     Parameters
     ----------
-    estimator : OutlierRobustPCA, OutlierRobustRegressor or OutlierRobust
+    estimator : OutlierRobustPCA, OutlierRobustRegressor, OutlierRobustCovariance or OutlierRobust
         What it had learned before is forgotten.
     source : array, data frame, path, pattern, folder, list of paths, "-", iterable or Source
         Where the rows come from: an array or a pandas, Polars or Arrow table; files (Parquet, Arrow, Feather, CSV, also
@@ -72,9 +81,10 @@ def fit(
         The column to predict, or several, by name; for arrays y itself.
     columns, exclude : list of str
         The columns to learn from, by default all but the target; those to leave out.
-    missing : "skip", "skip-infinite" or "error", default="skip"
-        Whether rows with missing cells are left out and counted, or make their batch fail; cells of CSV files that hold
-        no number count as missing. A batch that loses more than
+    missing : "use", "skip", "skip-infinite" or "error", default="use"
+        Whether rows with missing cells are used with the cells that they have, left out and counted, or make their
+        batch fail; cells of CSV files that hold no number count as missing. Only the refined learner can use them; with
+        others "use" is the same as "skip". Rows whose target is missing are left out. A batch that loses more than
         half of its rows fails, and so does one with infinite cells unless "skip-infinite" leaves these rows out too.
     on_error : "skip" or "stop", default="skip"
         Whether a batch that cannot be used is counted, with the reason, or ends the run with FailedBatchError.
@@ -105,10 +115,24 @@ def fit(
     classes : list, default=None
         All classes of a classifier's target; needed unless the target is an array.
     join_small_files : bool, default=False
-        Whether files smaller than a batch are joined with their neighbours.
+        Whether files smaller than a batch are joined with their neighbours; more than 5,000 of them always are.
     header, separator, decimal : for CSV files
         Whether the first line names the columns; what is between fields and what before decimals, by default as the
         file suggests.
+    categorical : list of str
+        Columns whose levels become columns of 0 and 1, the same in every batch. The levels are learned in a quick pass
+        over these columns; rare ones are "other" together.
+    categories : dict of lists, default=None
+        The same for columns whose levels are named: `{"city": ["Paris", "Rome"]}`. All others are "other".
+    dates : list of str
+        Columns of dates that become numbers: days since 1970.
+    formula : str, default=None
+        Target and columns in one: `"price ~ size + log(age) + C(city)"` (needs the package formulaic).
+    numeric_only : bool, default=False
+        Whether columns that hold no numbers are left out, and named in `fit_notes_`, in place of an error.
+    max_batch_bytes, max_line_bytes : int, default=None
+        The most that a batch of a file may take while it is read, by default 1 GB, and the longest line of text, by
+        default 16 MB; what needs more is a failed batch.
 
     Returns
     -------
@@ -131,13 +155,32 @@ def fit(
     """
     _check_options(on_error, quorum, checkpoint, resume, tolerance)
     cut_off = CutOff(enough, deadline)
-    reading = ReadOptions(target, columns, exclude, missing, classes, join_small_files, header, separator, decimal)
+    if missing == "use" and not getattr(estimator, "takes_gaps", False):
+        missing = "skip"
+    reading = ReadOptions(
+        target,
+        columns,
+        exclude,
+        missing,
+        classes,
+        join_small_files,
+        header,
+        separator,
+        decimal,
+        categorical,
+        categories,
+        dates,
+        formula,
+        numeric_only,
+        max_batch_bytes,
+        max_line_bytes,
+    )
     # A second run that would write the same checkpoint is refused before it reads anything.
     with claim(checkpoint):
         _require_new(checkpoint, resume)
         resolved = resolve_source(estimator, source, reading)
         with unchanged_on_error(estimator):
-            run: Run = estimator.begin_run(resolved.layout, resolved.names)
+            run: Run = estimator.begin_run(resolved.layout, resolved.names, resolved.encoding)
             wanted = _batch_rows(run.plan, resolved)
             batches = resolved.in_batches(wanted)
             read = {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
@@ -167,12 +210,12 @@ def fit(
             shown = _shown_settings(reading, tolerance, batches)
             # Several threads for BLAS would wait for each other longer than the work takes.
             with one_blas_thread():
-                notes = make_notes(estimator, resolved.targets, shown)
-            if said := resolved.notes():
-                notes["files"] = list(said)
+                notes = make_notes(estimator, resolved.targets, shown, resolved.unseen)
+            if said := [*say_lost(run.history.counts, estimator.batch_report_), *resolved.notes()]:
+                notes["files"] = said
             # Rows that were kept as the worst candidates have done their work.
             estimator.run_ = replace(run, notes=notes, history=History())
-    warn_of_left_out(estimator.batch_report_)
+    warn_of_groups(estimator.batch_report_, estimator.groups_)
     return estimator
 
 
@@ -226,9 +269,9 @@ def _check_options(
 
 
 def _require_new(checkpoint: str | os.PathLike[str] | None, resume: bool) -> None:
-    if checkpoint is not None and not resume and os.path.exists(checkpoint):
+    if checkpoint is not None and not resume and exists(checkpoint):
         raise CheckpointError(
-            f"{os.fspath(checkpoint)} exists already: go on from it with resume=True, or remove it to start again",
+            f"{shown(checkpoint)} exists already: go on from it with resume=True, or remove it to start again",
             "resume",
         )
 

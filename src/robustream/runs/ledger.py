@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from robustream.aggregators import Assessment
-from robustream.batch import BAD_CELLS, BatchRecord, Estimate, Verdict
+from robustream.batch import BAD_CELLS, BatchRecord, Estimate, RowGroup, Verdict
 
 __all__ = ["Ledger"]
 
@@ -89,6 +89,7 @@ def _record_of(estimate: Estimate, accepted: bool, reason: str) -> BatchRecord:
         reason,
         min(sum(left_out.values()), estimate.rows),
         reasons,
+        RowGroup.all_from(estimate.stats),
     )
 
 

@@ -33,17 +33,20 @@ class RunOptions(NamedTuple):
 
 
 def drive_here(run: Run, source: Source, options: RunOptions) -> Run:
-    """Drive a run in this process: one thread reads ahead, the others estimate."""
-    batches = read_ahead(source.batches(run.next_index), 2 * run.plan.workers)
+    """Drive a run in this process: one thread reads ahead, this one where it must, and the others estimate."""
+    batches = source.batches(run.next_index)
+    if not source.own_thread:
+        batches = read_ahead(batches, 2 * run.plan.workers)
     examine = partial(examine_batch, run.plan.learner, run.plan.seed, run.space)
     # One thread for BLAS, however many workers there are: then the bits do not depend on their number.
     with one_blas_thread():
-        results = map_in_order(examine, batches, run.plan.workers)
+        results = map_in_order(examine, batches, run.plan.workers, apart=source.own_thread)
         try:
             return drive(run, results, options)
         finally:
             results.close()  # type: ignore[attr-defined]
-            batches.close()  # type: ignore[attr-defined]
+            if (close := getattr(batches, "close", None)) is not None:
+                close()
 
 
 def drive(run: Run, results: Iterator[BatchResult], options: RunOptions) -> Run:
@@ -70,8 +73,7 @@ def _take_in(run: Run, result: BatchResult) -> Run:
     estimate = result.estimate
     # A plain tuple, as one that came from a worker is: then the model file is the same wherever the work was done.
     point = None if estimate.point is None else tuple(estimate.point)
-    # What was noticed goes into the history once; the aggregator keeps estimates, and need not keep that too.
-    return replace(run.step(estimate._replace(stats={}, point=point)), history=run.history.note(result))
+    return replace(run.step(estimate._replace(point=point)), history=run.history.note(result))
 
 
 def _look(run: Run, tolerance: float | None) -> Run:

@@ -6,29 +6,26 @@ same notes as one that was not.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robustream.batch import LEFT_OUT, BatchRecord
-from robustream.errors import RowsLeftOutWarning
+from robustream.batch import GROUP, LEFT_OUT, LOST, LOST_DIFFER, BatchRecord
 from robustream.files import Tree
 from robustream.runs.worst_rows import BatchResult, OutlyingRow
 
-__all__ = ["History", "LeftOut", "Look", "left_out_of", "make_notes", "warn_of_left_out"]
+__all__ = ["History", "LeftOut", "Look", "left_out_of", "make_notes", "say_lost"]
 
 # What the rows that may turn out the worst may take in memory, and how many there are at most.
 _MOST_BYTES = 16_000_000
 _MOST_ROWS = 5_000
 # How many of them the notes of a finished run name.
 _WORST_SHOWN = 50
+# A file that loses more than this share of its rows is named, and so many files at most.
+_MANY_LOST = 0.1
+_MOST_LOSSY = 200
 _VALUES_SHOWN = 6
-
-
-# From this share of the rows on, people should know that they were left out.
-_MANY = 0.25
 
 
 class LeftOut(NamedTuple):
@@ -57,18 +54,6 @@ def left_out_of(records: Sequence[BatchRecord]) -> LeftOut:
     return LeftOut(rejected + inside, rejected, seen)
 
 
-def warn_of_left_out(records: Sequence[BatchRecord]) -> None:
-    """Warn where a quarter of the rows or more was left out."""
-    found = left_out_of(records)
-    if found.seen and found.rows >= _MANY * found.seen:
-        warnings.warn(
-            f"{found.sentence()}: the answer is that of the majority. They may be bad, or a second honest population, "
-            "which the rows alone cannot tell; batch_report_ says why they were left out",
-            RowsLeftOutWarning,
-            stacklevel=4,
-        )
-
-
 class Look(NamedTuple):
     """How far the answer was known after some batches."""
 
@@ -88,12 +73,47 @@ class History(NamedTuple):
         """Return the history with one more batch."""
         counts = dict(self.counts)
         for name, number in result.estimate.stats.items():
+            if name.startswith((LOST, LOST_DIFFER)):
+                _note_lost(counts, name, float(number))
+                continue
+            if name.startswith(GROUP):  # these are no counts; the book of batches has them
+                continue
             counts[name] = counts.get(name, 0.0) + float(number)
         return self._replace(counts=counts, outlying=_worst((*self.outlying, *result.outlying)))
 
     def look(self, look: Look) -> History:
         """Return the history with one more look at the answer."""
         return self._replace(looks=(*self.looks, look))
+
+
+def _note_lost(counts: dict[str, float], name: str, number: float) -> None:
+    """Add to what is told of a file, under the example that came first; beyond some files nothing is kept of others."""
+    start = f"{name.partition(chr(10))[0]}{chr(10)}"
+    told = [known for known in counts if known.startswith((LOST, LOST_DIFFER))]
+    known = next((known for known in told if known.startswith(start)), None)
+    if known is not None:
+        counts[known] += number if name.startswith(LOST) else 0.0
+    elif len(told) < _MOST_LOSSY:
+        counts[name] = number
+
+
+def say_lost(counts: Mapping[str, float], records: Sequence[BatchRecord]) -> list[str]:
+    """Say of which files many rows were dropped for their cells, or rows that differ from the others."""
+    kept: dict[str, int] = {}
+    for record in records:
+        file = record.label.rpartition("#")[0]
+        kept[file] = kept.get(file, 0) + record.rows
+    differ = dict(name[len(LOST_DIFFER) :].split("\n", 1) for name in counts if name.startswith(LOST_DIFFER))
+    said = []
+    for name, number in counts.items():
+        if not name.startswith(LOST):
+            continue
+        file, example = name[len(LOST) :].split("\n", 1)
+        lost, total = int(number), int(number) + kept.get(file, 0)
+        if lost > _MANY_LOST * total or file in differ:
+            other = f". These are no random rows: {differ[file]}" if file in differ else ""
+            said.append(f"{file} lost {lost:,} of its {total:,} rows ({lost / total:.0%}); {example}{other}")
+    return said
 
 
 def _worst(rows: tuple[OutlyingRow, ...]) -> tuple[OutlyingRow, ...]:
@@ -106,9 +126,15 @@ def _worst(rows: tuple[OutlyingRow, ...]) -> tuple[OutlyingRow, ...]:
     return tuple(sorted(best, key=lambda row: (row.index, row.row)))
 
 
-def make_notes(model: Any, targets: tuple[str, ...], settings: dict[str, Tree]) -> dict[str, Tree]:
-    """Return the notes on the run that a model holds, as plain data for the report and the model file."""
+def make_notes(
+    model: Any, targets: tuple[str, ...], settings: dict[str, Tree], unseen: Mapping[str, int]
+) -> dict[str, Tree]:
+    """Return the notes on the run that a model holds, as plain data for the report and the model file.
+
+    `unseen` are cells of categories without a level of their own that were counted before the run.
+    """
     history, ended = model.run_.history, model.run_.ended
+    other_levels = {**unseen, **_other_levels(history.counts)}
     return {
         "targets": list(targets),
         "history": [[look.batches, look.error_bound, look.rows] for look in history.looks],
@@ -120,7 +146,18 @@ def make_notes(model: Any, targets: tuple[str, ...], settings: dict[str, Tree]) 
         "left_out": _rows_left_out(history.counts),
         "ended": ended,
         "settings": settings,
+        # Tables without categories leave the notes that they always left.
+        **({"other_levels": other_levels} if other_levels else {}),
     }
+
+
+def _other_levels(counts: Mapping[str, float]) -> dict[str, int]:
+    """Return the cells of each category whose level has no column of its own."""
+    if not any(name.startswith("other") for name in counts):
+        return {}
+    from robustream.sources.tables.encoding import unseen_levels  # pyarrow comes with the first files
+
+    return unseen_levels(counts)
 
 
 def _rows_left_out(counts: Mapping[str, float]) -> dict[str, Tree]:
@@ -155,10 +192,23 @@ def _worst_rows(model: Any, outlying: tuple[OutlyingRow, ...], target_names: tup
     scores = model.outlier_scores(X, np.stack(targets)) if targets else model.outlier_scores(X)
     order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
     values = _odd_values(rows, [rows[place] for place in order], names, target_names)
+    reasons = _reasons(model, [rows[place] for place in order])
     return [
-        [rows[place].label, _row_in_file(rows[place]), float(scores[place]), shown]
-        for place, shown in zip(order, values, strict=True)
+        [rows[place].label, _row_in_file(rows[place]), float(scores[place]), shown, reasons.get(number, "")]
+        for number, (place, shown) in enumerate(zip(order, values, strict=True))
     ]
+
+
+def _reasons(model: Any, rows: list[OutlyingRow]) -> dict[int, str]:
+    """Return in words why rows are outliers, by their places, where the model can tell."""
+    if not hasattr(model, "explain"):
+        return {}
+    from robustream.sources.tables.frames import frame_of_rows
+
+    X = frame_of_rows(np.stack([row.x for row in rows]), getattr(model, "feature_names_in_", None))
+    targets = [row.y for row in rows if row.y is not None]
+    reasons = model.find_reasons(X, np.stack(targets) if targets else None)
+    return dict(reasons.in_words())
 
 
 def _odd_values(
@@ -166,6 +216,9 @@ def _odd_values(
 ) -> list[dict[str, Tree]]:
     """Return a few values of each shown row by column: its targets, and those that are oddest among all rows."""
     table = np.stack([row.x for row in rows]).astype(np.float64)
+    # Gaps stand at the median of the others, where nothing is odd about them.
+    table[:, np.isnan(table).all(axis=0)] = 0.0
+    table = np.where(np.isnan(table), np.nanmedian(table, axis=0), table)
     middle = np.median(table, axis=0)
     # A column that is the same in most rows is odd wherever it differs.
     spread = np.maximum(np.median(np.abs(table - middle), axis=0), np.finfo(np.float64).tiny)
@@ -179,7 +232,8 @@ def _odd_values(
         values: dict[str, Tree] = {name: float(value) for name, value in zip(known, y, strict=True)}
         with np.errstate(over="ignore"):
             order = np.argsort(-np.abs(x - middle) / spread, kind="stable")
-        for column in order[: max(1, _VALUES_SHOWN - len(values))]:
+        there = order[np.isfinite(x[order])]
+        for column in there[: max(1, _VALUES_SHOWN - len(values))]:
             values[f"x{column}" if names is None else str(names[column])] = float(x[column])
         found.append(values)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,15 +12,22 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from robustream.errors import InvalidInputError
+from robustream.kernels.device_arrays import is_device_array
 from robustream.runs.run import Layout
 from robustream.sources.base import Source
 from robustream.sources.dask import is_dask_collection
 from robustream.sources.iterables import IterableSource, is_arrow_stream
 
 if TYPE_CHECKING:
+    from robustream.sources.tables.encoding import Encoding
     from robustream.sources.tables.schema import Selection
 
 __all__ = ["ReadOptions", "ResolvedSource", "resolve_source"]
+
+_NO_NAMES = (
+    "columns, exclude, numeric_only, categories and formulas are for columns of data frames and files; an array has no "
+    "names"
+)
 
 
 class ReadOptions(NamedTuple):
@@ -29,12 +36,25 @@ class ReadOptions(NamedTuple):
     target: Any = None
     columns: Sequence[str] | None = None
     exclude: str | Sequence[str] = ()
-    missing: str = "skip"
+    missing: str = "use"
     classes: Any = None
     join_small_files: bool = False
     header: bool = True
     separator: str | None = None
     decimal: str | None = None
+    categorical: str | Sequence[str] = ()
+    categories: Mapping[str, Sequence[Any]] | None = None
+    dates: str | Sequence[str] = ()
+    formula: str | None = None
+    numeric_only: bool = False
+    max_batch_bytes: int | None = None
+    max_line_bytes: int | None = None
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether columns are chosen by name, which arrays do not have."""
+        chosen = (self.exclude, self.categorical, self.categories, self.dates, self.formula)
+        return self.columns is not None or self.numeric_only or any(chosen)
 
 
 class ResolvedSource(NamedTuple):
@@ -47,11 +67,15 @@ class ResolvedSource(NamedTuple):
     row_bytes: int
     in_batches: Callable[[int], Source]
     notes: Callable[[], tuple[str, ...]] = tuple  # what a person should know of the files
+    encoding: Encoding | None = None  # how X is made, where its columns are not those of the table
+    unseen: Mapping[str, int] = {}  # cells whose level has no column of its own, where batches do not count them
 
 
 def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> ResolvedSource:
     """Look at what a source argument is, and at what an estimator needs of it."""
     _check_estimator(estimator)
+    if reading.formula is not None:
+        reading = _with_target_of_formula(estimator, reading)
     if isinstance(source, Source):
         return _open_source(estimator, source, reading)
     if _are_paths(source):
@@ -64,6 +88,11 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
         return _open_stream(estimator, source, reading)
     if _is_frame(source):
         return _open_frame(estimator, source, reading)
+    if is_device_array(source):
+        source, reading = (
+            [source if reading.target is None else (source, reading.target)],
+            reading._replace(target=None),
+        )
     if callable(source) or isinstance(source, Iterable):
         by_name = _names_columns(reading.target)
         items = IterableSource(
@@ -73,8 +102,10 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
             exclude=reading.exclude,
             missing="keep",
             text_target=_classifies(estimator),
+            **_encoding_options(estimator, reading),
         )
-        opened = _open_source(estimator, items, reading._replace(target=None, columns=None, exclude=()))
+        opened = _open_source(estimator, items, _nothing_named(reading))
+        opened = opened._replace(encoding=items.encoding)
         if not by_name:
             return opened
         names = (reading.target,) if isinstance(reading.target, str) else tuple(reading.target)
@@ -90,6 +121,8 @@ def _open_dask(estimator: Any, collection: Any, reading: ReadOptions) -> Resolve
     from robustream.sources.dask import DaskSource
 
     if not hasattr(collection, "columns"):
+        if reading.names_columns:
+            raise InvalidInputError(_NO_NAMES)
         y = reading.target if _needs_target(estimator) else None
         source = DaskSource(collection, y)
         return _open_source(estimator, source, reading._replace(target=None))
@@ -101,11 +134,35 @@ def _open_dask(estimator: Any, collection: Any, reading: ReadOptions) -> Resolve
     if absent:
         raise InvalidInputError(f"the data frame has no column {', '.join(map(repr, absent[:5]))}")
     features = [name for name in names if name not in left_out and name not in chosen]
-    source = DaskSource(collection[features], None if target is None else collection[target])
-    opened = _open_source(estimator, source, reading._replace(target=None, columns=None, exclude=()))
+    rows, encoding = collection[features], None
+    options = _encoding_options(estimator, reading)
+    if options["numeric_only"] or options["encoder"] is not None:
+        from robustream.sources.tables.dask_frames import encode_collection
+
+        rows, encoding, features = encode_collection(collection, target, features, **options)
+    source = DaskSource(rows, None if target is None else collection[target])
+    opened = _open_source(estimator, source, _nothing_named(reading))
     single = opened.layout.single if target is None else isinstance(reading.target, str)
     return opened._replace(
-        layout=opened.layout._replace(single=single), names=np.array(features, dtype=object), targets=tuple(chosen)
+        layout=opened.layout._replace(single=single),
+        names=np.array(features, dtype=object),
+        targets=tuple(chosen),
+        encoding=encoding,
+    )
+
+
+def _nothing_named(reading: ReadOptions) -> ReadOptions:
+    """Return the options for batches that have been made by them already."""
+    fresh = ReadOptions()
+    return reading._replace(
+        target=None,
+        columns=None,
+        exclude=(),
+        categorical=fresh.categorical,
+        categories=None,
+        dates=fresh.dates,
+        formula=None,
+        numeric_only=False,
     )
 
 
@@ -113,13 +170,13 @@ def _check_estimator(estimator: Any) -> None:
     # Only the class is asked: `run_` comes with the first run.
     if isinstance(estimator, type) or not hasattr(type(estimator), "begin_run"):
         raise InvalidInputError(
-            "estimator must be an OutlierRobustPCA, an OutlierRobustRegressor or an OutlierRobust (around another "
-            f"estimator), since only these learn batch by batch, got {estimator!r}"
+            "estimator must be an OutlierRobustPCA, an OutlierRobustRegressor, an OutlierRobustCovariance or an "
+            f"OutlierRobust (around another estimator), since only these learn batch by batch, got {estimator!r}"
         )
 
 
 def _open_files(estimator: Any, paths: Any, reading: ReadOptions) -> ResolvedSource:
-    from robustream.sources.tables import open_tables
+    from robustream.sources.tables import make_limits, open_tables
 
     table = open_tables(
         paths,
@@ -131,7 +188,9 @@ def _open_files(estimator: Any, paths: Any, reading: ReadOptions) -> ResolvedSou
         header=reading.header,
         separator=reading.separator,
         decimal=reading.decimal,
+        limits=make_limits(reading.max_batch_bytes, reading.max_line_bytes),
         text_target=_classifies(estimator),
+        **_encoding_options(estimator, reading),
     )
     if table.rows == 0:
         raise InvalidInputError("the files have columns, but no rows")
@@ -148,6 +207,7 @@ def _open_stream(estimator: Any, stream: Any, reading: ReadOptions) -> ResolvedS
         exclude=reading.exclude,
         missing=reading.missing,
         text_target=_classifies(estimator),
+        **_encoding_options(estimator, reading),
     )
     return _open_table(estimator, table, reading)
 
@@ -158,7 +218,14 @@ def _open_table(estimator: Any, table: Any, reading: ReadOptions) -> ResolvedSou
     names = np.array(table.feature_names, dtype=object)
     row_bytes = width * table.dtype.itemsize
     return ResolvedSource(
-        layout, names, table.target_names, table.rows, row_bytes, table.in_batches, lambda: table.notes
+        layout,
+        names,
+        table.target_names,
+        table.rows,
+        row_bytes,
+        table.in_batches,
+        lambda: table.notes,
+        table.encoding,
     )
 
 
@@ -167,27 +234,35 @@ def _open_arrays(estimator: Any, X: NDArray[Any], reading: ReadOptions) -> Resol
         raise InvalidInputError(
             f"an array must be rows x columns of numbers, got one of shape {X.shape} and type {X.dtype}"
         )
-    if reading.columns is not None or len(reading.exclude):
-        raise InvalidInputError("columns and exclude name columns of data frames and files; an array has no names")
+    if reading.names_columns:
+        raise InvalidInputError(_NO_NAMES)
     y = _target_array(estimator, reading.target, len(X))
     return _cut_arrays(estimator, X, y, None, reading)
 
 
 def _open_frame(estimator: Any, frame: Any, reading: ReadOptions) -> ResolvedSource:
+    from robustream.sources.tables.encoding import unseen_levels
     from robustream.sources.tables.frames import arrays_of_frame
 
     by_name = _names_columns(reading.target)
-    X, y, selection = arrays_of_frame(
+    rows, selection = arrays_of_frame(
         frame,
         target=_target_names(estimator, reading.target) if by_name else None,
         columns=reading.columns,
         exclude=reading.exclude,
         text_target=_classifies(estimator),
+        **_encoding_options(estimator, reading),
     )
+    X, y = rows.X, rows.y
     if not by_name:
         y = _target_array(estimator, reading.target, len(X))
     opened = _cut_arrays(estimator, X, y, np.array(selection.features, dtype=object), reading)
-    return opened._replace(targets=selection.targets or opened.targets)
+    return opened._replace(
+        targets=selection.targets or opened.targets,
+        notes=lambda: tuple(selection.notes()),
+        encoding=selection.encoding,
+        unseen=unseen_levels(rows.stats),
+    )
 
 
 def _cut_arrays(
@@ -214,8 +289,10 @@ def _open_source(estimator: Any, source: Source, reading: ReadOptions) -> Resolv
     """Look at batches that come from a Source."""
     from robustream.sources.tables.missing import ScreenedSource
 
-    if reading.target is not None or reading.columns is not None or len(reading.exclude):
-        raise InvalidInputError("target, columns and exclude are not for a Source, whose batches have X and y already")
+    if reading.target is not None or reading.names_columns:
+        raise InvalidInputError(
+            "target, columns, exclude, categories and formulas are not for a Source, whose batches have X and y already"
+        )
     first, source = _peek(source)
     if _needs_target(estimator) and first.y is None:
         raise InvalidInputError(
@@ -229,6 +306,42 @@ def _open_source(estimator: Any, source: Source, reading: ReadOptions) -> Resolv
     return ResolvedSource(
         layout, _names_of(source), selection.targets, None, width, lambda _: ScreenedSource(source, selection)
     )
+
+
+def _encoding_options(estimator: Any, reading: ReadOptions) -> dict[str, Any]:
+    """Return what becomes of columns that are not plain numbers, as the readers of tables want it."""
+    if not any((reading.categorical, reading.categories, reading.dates, reading.formula)):
+        return {"numeric_only": reading.numeric_only, "encoder": None}
+    from robustream.sources.tables.encoder import make_encoder
+
+    encoder = make_encoder(reading.categorical, reading.categories, reading.dates, reading.formula, _coding(estimator))
+    return {"numeric_only": reading.numeric_only, "encoder": encoder}
+
+
+def _coding(estimator: Any) -> str:
+    """Return which levels of categories get a column: see `robustream.sources.tables.encoder`."""
+    if not _needs_target(estimator):
+        return "all"
+    intercept = getattr(getattr(estimator, "estimator", estimator), "fit_intercept", None)
+    return "all" if intercept is None else "reference" if intercept else "first"
+
+
+def _with_target_of_formula(estimator: Any, reading: ReadOptions) -> ReadOptions:
+    from robustream.sources.tables.formula import read_formula
+
+    if reading.target is not None or reading.columns is not None or len(reading.exclude):
+        raise InvalidInputError("formula names target and columns: target, columns and exclude must not be given too")
+    formula = read_formula(str(reading.formula))
+    if not formula.intercept and _coding(estimator) == "reference":
+        raise InvalidInputError(
+            f"formula {formula.text!r} has no intercept, and {type(estimator).__name__} fits one: fit_intercept=False "
+            "says so.",
+            "fit_intercept",
+        )
+    targets = formula.target_names
+    if not targets and _needs_target(estimator):
+        raise InvalidInputError(f"formula {formula.text!r} must have a target before ~, as in 'y ~ x'.", "formula")
+    return reading._replace(target=None if not targets else targets[0] if len(targets) == 1 else list(targets))
 
 
 def _peek(source: Source) -> tuple[Any, Source]:

@@ -11,7 +11,11 @@ Each step returns a new run and leaves the old one alone, so that a call that fa
 hold a run, `robustream.fit` drives it, model files and checkpoints store it.
 
 A call of `feed` is a border: rows of different calls are joined into one batch only while each call alone is below the
-learner's minimum. Otherwise one bad call would spoil the good rows of its neighbours.
+learner's minimum. Otherwise one bad call would spoil the good rows of its neighbours. Joined calls wait until there are
+enough rows to tell bad calls among them, as bad rows of one batch.
+
+Rows that wait count in the answer at the pace at which it can change: up to the last multiple of a step of a 16th to a
+32nd of all rows seen. So a row at a time can be learned and scored at a cost that does not depend on the past.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robustream.aggregators import Aggregator, Assessment
@@ -31,7 +36,17 @@ from robustream.files import Tree
 from robustream.kernels.device_arrays import wide_on_gpu
 from robustream.kernels.threads import one_blas_thread
 from robustream.learners import Learner
-from robustream.runs.batching import BatchSize, Rows, copy_rows, cut_call, cut_table, cut_whole, join_rows, name_rows
+from robustream.runs.batching import (
+    BatchSize,
+    Rows,
+    copy_rows,
+    cut_call,
+    cut_table,
+    cut_whole,
+    join_rows,
+    name_rows,
+    table_bytes,
+)
 from robustream.runs.ledger import Ledger
 from robustream.runs.node_report import NodeReport
 from robustream.runs.notes import History
@@ -46,12 +61,18 @@ from robustream.runs.serialize import (
     take,
 )
 from robustream.runs.workers import estimate_batch, estimate_in_order
-from robustream.spaces import Point, ProductSpace, Quantity
+from robustream.spaces import Array, Point, ProductSpace, Quantity
 
 __all__ = ["Layout", "Plan", "Run", "Streaming", "unchanged_on_error"]
 
 # Batches that an error names.
 _NAMED_AT_MOST = 20
+# Small calls are joined until there are this many times the rows of the smallest batch, for a learner that judges rows:
+# of so many it can tell 40% of bad ones (of rows of 40 calls of which 16 are bad, those of the others).
+_POOL = 10
+# Waiting rows count in steps of this part, or half of it, of the rows seen: a step moves the answer by less than its
+# standard error.
+_PACE = 16
 
 
 class Plan(NamedTuple):
@@ -93,9 +114,9 @@ class Run:
     on_gpu: bool = False  # whether wide estimates are worked on on a GPU, as the batches were
 
     @classmethod
-    def begin(cls, plan: Plan, layout: Layout, *, on_gpu: bool = False) -> Run:
-        """Return the run before its first batch."""
-        space = plan.learner.space(layout.columns, layout.outputs)
+    def begin(cls, plan: Plan, layout: Layout, *, names: Iterable[str] | None = None, on_gpu: bool = False) -> Run:
+        """Return the run before its first batch; `names` are those of the columns, for people."""
+        space = plan.learner.space(layout.columns, layout.outputs).named(names)
         state = plan.aggregator.init(space, half_life=plan.half_life, seed=plan.seed)
         return cls(plan, layout, space, state, on_gpu=on_gpu)
 
@@ -107,12 +128,19 @@ class Run:
 
     def feed(self, X: NDArray[Any], y: NDArray[Any] | None) -> Run:
         """Return the run with the rows of one call: as batches, or waiting for more where they are too few."""
-        minimum = self.plan.learner.minimum_rows(self.layout.columns)
+        learner = self.plan.learner
+        minimum = learner.minimum_rows(self.layout.columns)
         if len(X) >= minimum:
             return self.feed_batches(X, y, self._cut(X, cut_call))
         pending = (*self.pending, copy_rows(X, y))
         after = replace(self, pending=pending, rows_seen=self.rows_seen + len(X))
-        if after.pending_rows < minimum:
+        after.__dict__["pending_rows"] = self.pending_rows + len(X)  # not counted anew, call by call
+        if after.pending_rows < (_POOL * minimum if learner.judges_rows else minimum):
+            if after.counted_rows == self.counted_rows:
+                # The same rows count: what was worked out for an earlier look serves again.
+                for name in ("complete", "value", "answer"):
+                    if name in self.__dict__:
+                        after.__dict__[name] = self.__dict__[name]
             return after
         joined = join_rows(pending)
         label = f"{len(joined.X)} rows of {len(pending)} small calls up to row {after.rows_seen - 1}"
@@ -126,7 +154,7 @@ class Run:
     def _cut(self, X: NDArray[Any], by_order: Callable[[int, int, BatchSize], list[slice]]) -> list[slice]:
         minimum = self.plan.learner.minimum_rows(self.layout.columns)
         if self.plan.learner.judges_rows:
-            return cut_table(len(X), minimum, X.shape[1] * X.dtype.itemsize, self.plan.batch_size)
+            return cut_table(len(X), minimum, X.shape[1] * X.dtype.itemsize, self.plan.batch_size, table_bytes(X))
         return by_order(len(X), minimum, self.plan.batch_size)
 
     @one_blas_thread()
@@ -160,27 +188,38 @@ class Run:
 
     @one_blas_thread()
     def _absorb(self, estimate: Estimate) -> Run:
-        state, info = self.plan.aggregator.step(self.state, estimate)
+        # What was noticed goes into the book; the aggregator keeps estimates, and need not keep that too.
+        state, info = self.plan.aggregator.step(self.state, estimate._replace(stats={}))
         ledger = self.ledger.enter(estimate, info.accepted, info.reason)
         return replace(self, state=state, next_index=self.next_index + 1, ledger=ledger)
 
     # ---- what it comes to
 
-    @property
+    @cached_property
     def pending_rows(self) -> int:
         """The number of rows that are not part of any batch yet."""
         return sum(len(rows.X) for rows in self.pending)
 
+    @property
+    def counted_rows(self) -> int:
+        """The number of waiting rows that count in the answer already."""
+        step = max(1, (1 << max(self.rows_seen.bit_length() - 1, 0)) // _PACE)
+        counted = self.pending_rows - self.rows_seen % step
+        # Alone they are all there is, however few: the answer must not wait for a step that they do not fill.
+        least = self.plan.learner.required_rows(self.layout.columns)
+        return counted if counted >= least else self.pending_rows if self.ledger.usable == 0 else 0
+
     @cached_property
     def complete(self) -> Run:
-        """The run with its waiting rows counted as a batch, with the weight that so few rows deserve."""
-        learner, columns = self.plan.learner, self.layout.columns
-        if not self.pending or self.pending_rows < learner.required_rows(columns):
+        """The run with waiting rows counted as a batch, with the weight that so few rows deserve."""
+        learner, columns, counted = self.plan.learner, self.layout.columns, self.counted_rows
+        if counted < learner.required_rows(columns):
             return self
         joined = join_rows(self.pending)
-        batch = Batch(self.next_index, f"{len(joined.X)} rows still waiting for more", joined.X, joined.y)
+        X, y = joined.X[:counted], None if joined.y is None else joined.y[:counted]
+        batch = Batch(self.next_index, f"{counted} rows still waiting for more", X, y)
         estimate = estimate_batch(learner, self.plan.seed, batch)
-        return self._absorb(estimate._replace(weight=min(1.0, len(joined.X) / learner.minimum_rows(columns))))
+        return self._absorb(estimate._replace(weight=min(1.0, counted / learner.minimum_rows(columns))))
 
     @cached_property
     @one_blas_thread()
@@ -212,6 +251,15 @@ class Run:
         """The points of the held estimates that were not rejected."""
         pairs = zip(self.plan.aggregator.held_points(self.complete.state), self.assess(), strict=True)
         return [point for point, assessment in pairs if not assessment.rejected]
+
+    @cached_property
+    def believed_shares(self) -> Array:
+        """The share that each of the believed estimates has in moments of all their rows; they sum to 1."""
+        rows = {record.index: record.rows for record in self.complete.ledger.records}
+        kept = [assessment for assessment in self.assess() if not assessment.rejected]
+        counts = np.array([max(rows.get(assessment.index, 1), 1) for assessment in kept], dtype=np.float64)
+        shares = counts * [max(assessment.weight, 0.0) for assessment in kept]
+        return shares / max(float(shares.sum()), 1e-300)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -263,13 +311,13 @@ class Run:
         }
 
     @classmethod
-    def from_tree(cls, tree: Tree, plan: Plan, layout: Layout) -> Run:
+    def from_tree(cls, tree: Tree, plan: Plan, layout: Layout, names: Iterable[str] | None = None) -> Run:
         """Return the run that `to_tree` gave, for the plan that it was made by; else raise DamagedFileError."""
         columns, outputs = layout.columns, layout.outputs
         with damaged_on_error("the run"):
             if (take(tree, "columns", int), take(tree, "outputs", int)) != (columns, outputs):
                 raise DamagedFileError("the run has another number of columns or outputs than the settings")
-            fresh = cls.begin(plan, layout)
+            fresh = cls.begin(plan, layout, names=names)
             return replace(
                 fresh,
                 state=decode_state(take(tree, "state", dict), fresh.state),
@@ -289,8 +337,8 @@ class Streaming(Protocol):
     def plan_for(self, layout: Layout) -> Plan:
         """Return the plan of a run over a table of that shape, or raise InvalidInputError for a wrong parameter."""
 
-    def begin_run(self, layout: Layout, names: NDArray[Any] | None = None) -> Run:
-        """Forget what was learned and begin; `names` are those of the columns."""
+    def begin_run(self, layout: Layout, names: NDArray[Any] | None = None, encoding: Any = None) -> Run:
+        """Forget what was learned and begin; `names` are those of the columns, and `encoding` says how X is made."""
 
     def run_settings(self) -> Tree:
         """Return, as plain data, all that must be the same for a run to go on."""

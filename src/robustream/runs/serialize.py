@@ -20,7 +20,7 @@ from robustream.aggregators.base import why_unusable
 from robustream.aggregators.held import Held
 from robustream.aggregators.mean import RunningMean
 from robustream.aggregators.online_median import Filter
-from robustream.batch import BatchRecord, Estimate, Verdict
+from robustream.batch import BatchRecord, Estimate, RowGroup, Verdict
 from robustream.errors import DamagedFileError, InvalidInputError, NewerFormatError, UnsupportedEstimatorError
 from robustream.files import Tree
 from robustream.files.registry import Registry
@@ -277,6 +277,7 @@ def _encode_records(records: Sequence[BatchRecord]) -> Tree:
         "reason": [str(record.reason) for record in records],
         "left_out": [int(record.left_out) for record in records],
         "left_out_reason": [str(record.left_out_reason) for record in records],
+        "groups": [_encode_groups(record.groups) for record in records],
     }
 
 
@@ -297,8 +298,19 @@ def _decode_records(tree: dict[str, Tree]) -> tuple[BatchRecord, ...]:
         # Files of 0.1 know of no rows left out.
         take_list(tree, "left_out", int, count) if "left_out" in tree else [0] * count,
         take_list(tree, "left_out_reason", str, count) if "left_out_reason" in tree else [""] * count,
+        map(_decode_groups, take_list(tree, "groups", dict, count) if "groups" in tree else [{}] * count),
     )
     return tuple(map(BatchRecord, *columns))
+
+
+def _encode_groups(groups: Sequence[RowGroup]) -> Tree:
+    return {name: value for group in groups for name, value in group.to_stats().items()}
+
+
+def _decode_groups(stats: dict[str, Tree]) -> tuple[RowGroup, ...]:
+    if any(type(value) is not float for value in stats.values()):
+        raise DamagedFileError("a group of rows is described by something other than numbers")
+    return RowGroup.all_from(stats)
 
 
 def _encode_stats(estimates: Sequence[Estimate]) -> Tree:

@@ -38,21 +38,24 @@ def estimate_in_order(learner: Learner, batches: Iterable[Batch], seed: int, wor
     return map_in_order(partial(estimate_batch, learner, seed), batches, workers)
 
 
-def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
-    """Yield the function of each item.
+def map_in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int, *, apart: bool = False
+) -> Iterator[Result]:
+    """Yield the function of each item; with `apart` a single worker, too, is another thread than the one that reads.
 
     The kernels and BLAS release the interpreter lock, so that threads suffice. At most twice as many items as
     workers are taken ahead, which bounds the memory. Inside a worker the kernels and BLAS use one thread:
     threads within threads make everything slower.
     """
-    if workers == 1:
+    if workers == 1 and not apart:
         yield from map(function, items)
         return
+    work = function if workers == 1 else partial(_alone, function)
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(_alone, function, item))
+                waiting.append(pool.submit(work, item))
                 if len(waiting) >= 2 * workers:
                     yield waiting.popleft().result()
             while waiting:

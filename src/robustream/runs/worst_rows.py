@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.batch import Batch, Estimate
+from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.rows import GPU_BLOCK_CELLS
 from robustream.learners import Learner
 from robustream.runs.workers import estimate_batch
 from robustream.spaces import Array, Point, ProductSpace
@@ -45,6 +47,8 @@ class BatchResult(NamedTuple):
 def examine_batch(learner: Learner, seed: int, space: ProductSpace, batch: Batch) -> BatchResult:
     """Return the estimate of a batch, a point of the space, and its most outlying rows."""
     estimate = estimate_batch(learner, seed, batch)
+    if batch.lost:
+        estimate = estimate._replace(stats={**estimate.stats, **batch.lost})
     return BatchResult(estimate, most_outlying(space, batch, estimate))
 
 
@@ -72,7 +76,7 @@ def most_outlying(space: ProductSpace, batch: Batch, estimate: Estimate) -> tupl
 
 def _row_scores(space: ProductSpace, batch: Batch, point: Point) -> Array | None:
     """Measure some rows after the others: what stays in the cache takes a quarter of the time."""
-    step = max(1, _CELLS_AT_ONCE // batch.X.shape[1])
+    step = max(1, (GPU_BLOCK_CELLS if is_device_array(batch.X) else _CELLS_AT_ONCE) // batch.X.shape[1])
     scores = []
     for first in range(0, len(batch.X), step):
         rows = slice(first, first + step)

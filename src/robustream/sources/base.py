@@ -61,6 +61,11 @@ class Source(ABC):
             return None
         return [OneBatch(self, index) for index in range(self.count)]
 
+    @property
+    def own_thread(self) -> bool:
+        """Whether only the thread that drives the run may read: a cursor of SQLite serves the one that made it."""
+        return False
+
     def fingerprint(self) -> str | None:
         """Return a short digest that differs for other data or other batches; None if that cannot be told.
 

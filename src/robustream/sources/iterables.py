@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.sources.base import Source
 from robustream.sources.checking import check_count
 
+if TYPE_CHECKING:
+    from robustream.sources.tables.encoder import Encoder
+    from robustream.sources.tables.encoding import Encoding
+
 __all__ = ["CURSORS", "IterableSource", "is_arrow_stream"]
+
+# Rows that come one by one make a batch of so many.
+_ROWS_TOGETHER = 10_000
 
 # The methods by which cursors and connections of databases (ADBC, DuckDB) give a reader of record batches.
 CURSORS = ("fetch_record_batch", "to_arrow_reader")
@@ -26,13 +35,42 @@ def is_arrow_stream(value: Any) -> bool:
         return False
     if library == "pyarrow":
         return name in ("RecordBatchReader", "Scanner") or hasattr(value, "scanner")
+    if library == "datasets":
+        return hasattr(value, "with_format")  # those of Hugging Face
     return any(hasattr(value, way) for way in ("__arrow_c_stream__", "collect_batches", *CURSORS))
+
+
+def is_row(item: Any) -> bool:
+    """Tell whether an item is a row: single values by name."""
+    return isinstance(item, Mapping) and all(value is None or np.ndim(value) == 0 for value in item.values())
+
+
+def _rows_together(items: Iterator[Any]) -> Iterator[Any]:
+    """Yield the items, those that are rows many at a time, as a dict of columns."""
+    rows: list[Mapping[str, Any]] = []
+    for item in items:
+        row = is_row(item)
+        if row:
+            rows.append(item)
+        if rows and (not row or len(rows) == _ROWS_TOGETHER):
+            yield _columns_of(rows)
+            rows = []
+        if not row:
+            yield item
+    if rows:
+        yield _columns_of(rows)
+
+
+def _columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {str(name): [row.get(name) for row in rows] for name in names}
 
 
 class IterableSource(Source):
     """The items of an iterable, each of them a batch.
 
-    An item is an array X, a pair (X, y), a pandas or pyarrow table, or a `Batch`. Rows of one item are judged together.
+    An item is an array X, a pair (X, y), a pandas or pyarrow table, a dict of columns, or a `Batch`. Rows of one item
+    are judged together. Dicts of single values are rows, and 10,000 of them a batch.
     The first usable item decides the columns; an item that does not have them is a failed batch. What the iterable
     itself raises is passed on.
 
@@ -40,7 +78,8 @@ class IterableSource(Source):
     ----------
     items : an iterable, or a function without arguments that returns an iterator. A list or a function can be
         read again; an iterator only once.
-    target, columns, exclude, missing, text_target : as for `Tables`; all but `missing` are for tables only.
+    target, columns, exclude, missing, text_target, numeric_only, encoder : as for `Tables`; all but `missing` are for
+        tables only, and levels of categories must be named.
 
     Examples
     --------
@@ -59,6 +98,8 @@ class IterableSource(Source):
         exclude: str | Sequence[str] = (),
         missing: str = "skip",
         text_target: bool = False,
+        numeric_only: bool = False,
+        encoder: Encoder | None = None,
     ) -> None:
         if not callable(items) and not isinstance(items, Iterable):
             raise InvalidInputError(
@@ -73,12 +114,22 @@ class IterableSource(Source):
             "exclude": exclude,
             "missing": missing,
             "text_target": text_target,
+            "numeric_only": numeric_only,
+            "encoder": encoder,
         }
+        self.encoding: Encoding | None = None
 
     @property
     def count(self) -> int | None:
         """Return the number of batches if the iterable has a length."""
-        return len(self._items) if isinstance(self._items, Sized) else None
+        items: Any = self._items
+        one_by_one = isinstance(items, (list, tuple)) and any(map(is_row, items[:1]))
+        return len(items) if isinstance(items, Sized) and not one_by_one else None
+
+    @property
+    def own_thread(self) -> bool:
+        """True: nobody knows where the items come from."""
+        return True
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -108,10 +159,11 @@ class IterableSource(Source):
         from robustream.sources.tables.frames import FrameReader
 
         reader = FrameReader(**self._options)
-        for index, item in enumerate(items):
+        for index, item in enumerate(_rows_together(items)):
             # The first usable item decides the columns, wherever the reading starts.
             if index >= start or reader.selection is None:
                 batch = reader.batch(index, item)
                 self._names = reader.names
+                self.encoding = None if reader.selection is None else reader.selection.encoding
                 if index >= start:
                     yield batch

@@ -123,6 +123,11 @@ class _Peeked(Source):
         seen, self._seen = self._seen, []
         return (batch for batch in chain(seen, rest) if batch.index >= start)
 
+    @property
+    def own_thread(self) -> bool:
+        """Whether the thread that drives the run must read."""
+        return self._source.own_thread
+
     def partitions(self) -> Sequence[Partition] | None:
         """Return the partitions of the source."""
         return self._source.partitions()

@@ -20,13 +20,36 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Point", "Points", "Space"]
+__all__ = ["Array", "Point", "Points", "Space", "known_moments", "unknown_moments"]
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 # A point of a product space: one array for each thing that was estimated, None where the batch could not tell.
 Point: TypeAlias = tuple[Array | None, ...]
 # Points of one space, one after another, or side by side in one array.
 Points: TypeAlias = Sequence[Array] | Array
+
+
+def unknown_moments(moments: Array, unknown: NDArray[np.bool_]) -> Array:
+    """Return moments that say that columns are not known to a batch, which had no cell of them.
+
+    A variance below zero cannot be, and stands for that.
+    """
+    if not unknown.any():
+        return moments
+    marked = moments.copy()
+    marked[unknown], marked[:, unknown] = 0, 0
+    marked[unknown, unknown] = -1
+    return marked
+
+
+def known_moments(moments: Array) -> tuple[Array, NDArray[np.bool_] | None]:
+    """Return moments with zeros for columns that are not known, and which columns are; None if all."""
+    known = np.diag(moments) >= 0
+    if known.all():
+        return moments, None
+    cleared = moments.copy()
+    cleared[~known, ~known] = 0
+    return cleared, known
 
 
 class Space(ABC):

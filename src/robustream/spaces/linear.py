@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point
+from robustream.spaces.base import Array, Point, known_moments
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.product import Part, ProductSpace, Quantity
 
@@ -21,15 +21,24 @@ __all__ = [
     "LinearSolution",
     "LinearValue",
     "invert_moments",
+    "parameter_rows",
     "residual_distances",
     "solve_moments",
     "varying",
     "without_constants",
 ]
 
+# Moments square the rounding errors of the rows: what is smaller than this power of the rounding has no digit left.
+_NO_DIGITS = 0.75
+
 # Units in the last place of a centre, within which a column that never changes seems to.
 _DIGITS = 16
 
+
+# Batches whose noise differs by a larger factor (its logarithm) differ in that, whatever their errors are.
+_SAME_NOISE = float(np.log(1e6))
+
+_LEVEL = 1  # the place of the level among the parts, after the coefficients
 
 _CHUNK = 4_000_000  # numbers worked on at a time (32 MB)
 
@@ -41,9 +50,12 @@ class LinearPoint(NamedTuple):
     x_center: Array  # columns
     y_center: Array  # outputs: the fitted value at x_center
     log_scale: Array  # outputs: logarithm of the residual scale
-    coef_variance: Array | None  # outputs x columns, where the batch has worked it out
+    # Covariance of coefficients and y_center, outputs x (columns + 1) squared, where the batch has worked it out.
+    variance: Array | None
     log_cutoff: Array  # a number: logarithm of the cut-off for outlying rows, in units of the scale
     moments: Array | None = None  # covariance of the columns and targets of the rows it believes, about the centres
+    quantiles: Array | None = None  # of the residuals of the rows it believes, outputs x levels
+    scores: Array | None = None  # how far out the rows lie that it believes, over the cut-off (`learners.calibration`)
 
 
 class LinearValue(NamedTuple):
@@ -52,10 +64,12 @@ class LinearValue(NamedTuple):
     coef: Array | None = None
     level: Array | None = None
     log_scale: Array | None = None
-    coef_variance: Array | None = None
     log_cutoff: Array | None = None
     center: Array | None = None
     moments: Array | None = None
+    variance: Array | None = None
+    quantiles: Array | None = None
+    scores: Array | None = None
 
 
 class LinearSolution(NamedTuple):
@@ -64,8 +78,16 @@ class LinearSolution(NamedTuple):
     coef: Array
     level: Array
     scale: Array
-    coef_variance: Array | None
     cutoff: float | None
+    # Covariance of coefficients and level as one batch knows them, outputs x (columns + 1) squared.
+    variance: Array | None = None
+    r_squared: Array | None = None  # of each output, over the rows that are believed
+    quantiles: Array | None = None  # of the residuals, outputs x levels
+    # What of each coefficient and the level is rounding, outputs x (columns + 1); infinite for constant columns.
+    rounding: Array | None = None
+    exact: NDArray[np.bool_] | None = None  # whether an output varies, and the residuals are rounding all of them
+    center: Array | None = None  # of the columns, and their covariance: what gaps are filled by
+    covariance: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -85,22 +107,41 @@ class LinearModels(ProductSpace):
     outputs: int
     alpha: float = 0.0
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         size = self.columns + self.outputs
         return (
             Part("coefficients", Euclidean((self.outputs, self.columns))),
-            Part("level", Euclidean((self.outputs,))),
-            Part("log residual scale", Euclidean((self.outputs,)), "noise", is_log=True),
-            Part("coefficient variance", Euclidean((self.outputs, self.columns)), "passenger"),
+            Part("level", Euclidean((self.outputs,)), said="level of the target"),
+            Part("log residual scale", Euclidean((self.outputs,)), "noise", is_log=True, said="noise"),
             Part("log cut-off", Euclidean(()), "passenger"),
             Part("centre", Euclidean((size,)), "passenger"),
             Part("second moments", Euclidean((size, size)), "passenger"),
+            Part("variance", Euclidean((self.outputs, self.columns + 1, self.columns + 1)), "passenger"),
+            Part("residual quantiles", Euclidean(), "passenger"),
+            Part("row scores", Euclidean(), "passenger"),
         )
 
     @property
     def primary(self) -> int:
         return 0
+
+    def entry_name(self, part: int, entry: int) -> str:
+        if part != self.primary:
+            return super().entry_name(part, entry)
+        output, column = divmod(entry, self.columns)
+        return f"slope of {self.column_name(column)}" + (f" for output {output}" if self.outputs > 1 else "")
+
+    def relative_errors(self, part: int, points: Sequence[Point]) -> Array | None:
+        moments = [_named(point).moments for point in points]
+        known = [np.diag(matrix)[: self.columns] for matrix in moments if matrix is not None]
+        if part != self.primary or len(known) < len(points):
+            return None
+        # A coefficient is known the better the more its column varies, and the less noise there is.
+        deviations = np.sqrt(np.maximum(np.stack(known).astype(np.float64), 0.0))
+        logs = np.stack([_named(point).log_scale for point in points]).astype(np.float64)
+        noise = np.exp(np.clip(logs - np.median(logs, axis=0), -_SAME_NOISE, _SAME_NOISE))
+        return np.asarray((noise[:, :, None] / deviations[:, None, :]).reshape(len(points), -1))
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         linear = _named(point)
@@ -112,10 +153,14 @@ class LinearModels(ProductSpace):
             return np.asarray(linear.y_center - coef @ linear.x_center)
         if name == "log_scale":
             return linear.log_scale
-        if name == "coef_variance":
-            return linear.coef_variance
         if name == "log_cutoff":
             return linear.log_cutoff
+        if name == "quantiles":
+            return linear.quantiles
+        if name == "scores":
+            return linear.scores
+        if name == "variance":
+            return None if linear.variance is None else self._variance_in_common(linear, known.center)
         if linear.moments is None:
             return None
         center = np.concatenate([linear.x_center, linear.y_center])
@@ -125,9 +170,29 @@ class LinearModels(ProductSpace):
         offset = np.zeros_like(center) if known.center is None else center - known.center
         return linear.moments + np.outer(offset, offset)
 
-    def known(self, part: int, point: Point) -> Array | None:
+    def _variance_in_common(self, linear: LinearPoint, center: Array | None) -> Array:
+        """Return a batch's covariance in terms that can be averaged: of its equation about the settled centre.
+
+        Without moments, of its coefficients and intercept.
+        """
+        assert linear.variance is not None
+        if linear.moments is None:
+            return move_level(linear.variance, -linear.x_center)
+        slope = _slope(linear.moments, self.columns, self.alpha)
+        moved = np.eye(self.columns + 1)
+        moved[:-1, -1] = 0.0 if center is None else linear.x_center - center[: self.columns]
+        moved = moved @ slope
+        return np.asarray(moved @ linear.variance @ moved.T, dtype=linear.coef.dtype)
+
+    def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
         linear = _named(point)
-        if part != self.primary or linear.moments is None:
+        if linear.moments is None:
+            return None
+        name = LinearValue._fields[part]
+        if name in ("center", "moments"):
+            known = known_moments(LinearPoint(*point).moments)[1]  # type: ignore[arg-type]
+            return known if known is None or name == "center" else np.outer(known, known)
+        if part != self.primary:
             return None
         spread = varying(linear.moments, linear.x_center)
         return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
@@ -136,24 +201,60 @@ class LinearModels(ProductSpace):
         """Return L' (coef - common) for moments L L': as long as the predictions for the batch's rows differ.
 
         It has the same spread for all honest batches, be their rows near together or far apart, where coefficients
-        of a column that hardly varies in some of them differ by orders of magnitude.
+        of a column that hardly varies in some of them differ by orders of magnitude. Batches whose noise is nothing
+        but rounding do not differ where their predictions hardly do: that is rounding, too.
         """
-        moments = [_named(point).moments for point in points]
-        known = [matrix[: self.columns, : self.columns] for matrix in moments if matrix is not None]
-        return partial(_weigh, known) if part == self.primary and len(known) == len(points) else None
+        linear = [_named(point) for point in points]
+        known = [point.moments[: self.columns, : self.columns] for point in linear if point.moments is not None]
+        if part > _LEVEL or len(known) < len(points):
+            return None
+        least = np.stack([_least_difference(point) for point in linear])
+        if part == self.primary:
+            return partial(_weigh, known, least)
+        return partial(_without_rounding, least) if least.any() else None
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
-        coef, level, log_scale, variance, log_cutoff, center, moments = settled
+        coef, level, log_scale, log_cutoff, center, moments, variance, quantiles, _ = settled
         assert coef is not None
         assert level is not None
         assert log_scale is not None
-        if averaged and moments is not None and center is not None:
-            moved = without_constants(moments, center[: self.columns])
-            coef = solve_moments(moved, self.columns, self.alpha).astype(coef.dtype)
-            level = center[self.columns :] - coef @ center[: self.columns]
+        r_squared = rounding = exact = None
+        if moments is not None and center is not None:
+            columns = self.columns
+            moved = without_constants(moments, center[:columns])
+            if averaged:
+                coef = solve_moments(moved, columns, self.alpha).astype(coef.dtype)
+                level = center[columns:] - coef @ center[:columns]
+            r_squared = explained_share(moved, coef)
+            rounding = _rounding(moved, center, coef)
+            varies = np.sqrt(np.diag(moved)[columns:]) > rounding[:, -1]
+            exact = varies & (np.exp(log_scale) <= rounding[:, -1])
+            if variance is not None:
+                bread = np.zeros((columns + 1, columns + 1))
+                bread[:-1, :-1], bread[-1, -1] = invert_moments(moved, columns, self.alpha), 1.0
+                variance = move_level(bread @ variance @ bread, -center[:columns])
         cutoff = None if log_cutoff is None else float(np.exp(log_cutoff))
-        return LinearSolution(coef, level, np.exp(log_scale), variance, cutoff)
+        told = coef, level, np.exp(log_scale), cutoff, variance, r_squared, quantiles, rounding, exact
+        if moments is None or center is None:
+            return LinearSolution(*told)
+        return LinearSolution(*told, center[: self.columns], moments[: self.columns, : self.columns])
+
+    def asked(self, points: Sequence[Point], settled: Sequence[Array | None], answer: LinearSolution) -> Array:
+        """Return coefficients and intercept that each point asks for, points x outputs x (columns + 1).
+
+        Their mean is the answer, to first order, so that their spread tells its error.
+        """
+        linear = [_named(point) for point in points]
+        center, moments = LinearValue(*settled).center, LinearValue(*settled).moments
+        if moments is None or center is None or any(point.moments is None for point in linear):
+            middle = np.mean([point.x_center for point in linear], axis=0)
+            coef = np.stack([point.coef for point in linear]).astype(np.float64)
+            levels = [p.y_center - answer.coef @ p.x_center - (p.coef - answer.coef) @ middle for p in linear]
+            return np.concatenate([coef, np.stack(levels)[..., None]], axis=-1)
+        together = [self.express(LinearValue._fields.index("moments"), point, settled) for point in points]
+        means = [np.concatenate([point.x_center, point.y_center]) for point in linear]
+        return asked_of_moments(together, means, moments, center, answer, self.alpha)
 
     def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
         each = [_named(point).coef for point in points]
@@ -163,11 +264,41 @@ class LinearModels(ProductSpace):
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         linear = _named(point)
         assert y is not None
-        residuals = y.reshape(len(y), -1) - linear.y_center - (X - linear.x_center) @ linear.coef.T
+        residuals = y.reshape(len(y), -1) - linear.y_center - np.nan_to_num(X - linear.x_center) @ linear.coef.T
         return residual_distances(residuals, np.exp(linear.log_scale))
 
 
-def _weigh(moments: Sequence[Array], offsets: Array) -> Array:
+def _rounding(moments: Array, center: Array, coef: Array) -> Array:
+    """Return how large coefficients and levels (outputs x (columns + 1)) may be and stand for nothing but rounding."""
+    columns = coef.shape[1]
+    size = np.sqrt(np.diag(moments)[columns:] + np.square(center[columns:].astype(np.float64)))
+    size = size + np.abs(coef) @ np.abs(center[:columns])
+    digits = float(np.finfo(moments.dtype).eps) ** _NO_DIGITS
+    with np.errstate(divide="ignore"):
+        units = 1 / np.sqrt(np.diag(moments)[:columns].astype(np.float64))
+    return np.asarray(digits * size[:, None] * np.append(units, 1.0))
+
+
+def _least_difference(point: LinearPoint) -> Array:
+    """Return how far the predictions for each output may be from others and differ by rounding alone.
+
+    That is nothing at all, unless the batch fits exactly. Then half the digits count: columns that follow from others
+    cost the other half.
+    """
+    assert point.moments is not None
+    rounding = _rounding(point.moments, np.append(point.x_center, point.y_center), point.coef)[:, -1]
+    eps = float(np.finfo(point.moments.dtype).eps)
+    return np.where(np.exp(point.log_scale) <= rounding, rounding * eps ** (0.5 - _NO_DIGITS), 0.0)
+
+
+def _without_rounding(least: Array, offsets: Array) -> Array:
+    """Return offsets (one row for each point) with 0 in place of those that are rounding."""
+    rows = offsets.reshape(*least.shape, -1)
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.where(lengths > least[..., None], rows, 0.0).reshape(offsets.shape)
+
+
+def _weigh(moments: Sequence[Array], least: Array, offsets: Array) -> Array:
     count, columns = len(moments), len(moments[0])
     rows = offsets.reshape(count, -1, columns)
     weighed = np.empty_like(rows)
@@ -176,7 +307,7 @@ def _weigh(moments: Sequence[Array], offsets: Array) -> Array:
         block = slice(start, start + step)
         stacked = np.stack(moments[block]).astype(np.float64)
         weighed[block] = rows[block] @ _triangles(stacked, float(np.finfo(moments[0].dtype).eps))
-    return weighed.reshape(offsets.shape)
+    return _without_rounding(least, weighed).reshape(offsets.shape) if least.any() else weighed.reshape(offsets.shape)
 
 
 def _triangles(moments: Array, rounding: float) -> Array:
@@ -212,8 +343,7 @@ def invert_moments(moments: Array, columns: int, alpha: float) -> Array:
     inner[np.diag_indices(columns)] += alpha
     unit = np.sqrt(np.where(np.diag(inner) > 0, np.diag(inner), 1.0))
     scaled = inner / np.outer(unit, unit)
-    # Moments square the rounding errors of the rows: what is below has no digit left.
-    least = float(np.finfo(moments.dtype).eps) ** 0.75
+    least = float(np.finfo(moments.dtype).eps) ** _NO_DIGITS
     inverse = _inverse_of_certain(scaled, least)
     if inverse is None:
         values, vectors = linalg.eigh(scaled)
@@ -244,12 +374,65 @@ def solve_moments(moments: Array, columns: int, alpha: float) -> Array:
     return (invert_moments(moments, columns, alpha) @ moments[:columns, columns:]).T
 
 
+def _slope(moments: Array, columns: int, alpha: float) -> Array:
+    """Return by how much the equation for coefficients and the level at the centre changes with these."""
+    slope = np.eye(columns + 1)
+    slope[:-1, :-1] = moments[:columns, :columns] + alpha * np.eye(columns)
+    return slope
+
+
+def parameter_rows(centered: Array, intercept: bool) -> Array:
+    """Return what rows say of coefficients and level: their columns, and 1 where there is a level."""
+    return np.column_stack([centered, np.full_like(centered[:, 0], 1.0 if intercept else 0.0)])
+
+
+def move_level(variance: Array, offset: Array) -> Array:
+    """Return the covariance of coefficients and the level at another place, `offset` away."""
+    moved = np.eye(len(offset) + 1)
+    moved[-1, :-1] = offset
+    return np.asarray(moved @ variance @ moved.T)
+
+
+def explained_share(moments: Array, coef: Array) -> Array:
+    """Return the share of the targets' variance that coefficients explain, for each output; NaN where there is none."""
+    columns = coef.shape[1]
+    inner, cross = moments[:columns, :columns], moments[:columns, columns:]
+    total = np.diag(moments)[columns:].astype(np.float64)
+    left = total - 2 * np.einsum("op,po->o", coef, cross) + np.einsum("op,pq,oq->o", coef, inner, coef)
+    return np.asarray(1 - left / np.where(total > 0, total, np.nan))
+
+
+def asked_of_moments(
+    moments: Sequence[Array | None],
+    means: Sequence[Array],
+    settled: Array,
+    center: Array,
+    answer: LinearSolution,
+    alpha: float,
+) -> Array:
+    """Return what each batch asks for, to first order around the answer; its moments are about the settled centre."""
+    columns = answer.coef.shape[1]
+    bread = invert_moments(without_constants(settled, center[:columns]), columns, alpha)
+    coef = answer.coef.astype(np.float64)
+    found = np.empty((len(means), len(coef), columns + 1))
+    for place, (matrix, mean) in enumerate(zip(moments, means, strict=True)):
+        assert matrix is not None
+        pull = matrix[:columns, columns:].T - coef @ matrix[:columns, :columns] - alpha * coef
+        offset = mean - center
+        found[place, :, :-1] = coef + pull @ bread
+        residual = offset[columns:] - coef @ offset[:columns]
+        found[place, :, -1] = answer.level + residual - (pull @ bread) @ center[:columns]
+    return found
+
+
 def residual_distances(residuals: Array, scale: Array) -> Array:
     """Return the largest residual of each row over its outputs, in units of their scales."""
     safe = np.maximum(scale, np.finfo(np.float64).tiny)
-    return np.asarray((np.abs(residuals) / safe).max(axis=1), dtype=np.float64)
+    largest: Array = (np.abs(residuals) / safe).max(axis=1).astype(np.float64, copy=False)
+    return largest
 
 
 def _named(point: Point) -> LinearPoint:
-    """Return a point that may be a plain tuple, as one from a worker is, with names."""
-    return LinearPoint(*point)  # type: ignore[arg-type]
+    """Return a point that may be a plain tuple, as one from a worker is, with names; unknown moments are zero."""
+    linear = LinearPoint(*point)  # type: ignore[arg-type]
+    return linear if linear.moments is None else linear._replace(moments=known_moments(linear.moments)[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.linear import LinearSolution, invert_moments, without_constants
+from robustream.spaces.linear import (
+    LinearSolution,
+    asked_of_moments,
+    explained_share,
+    invert_moments,
+    without_constants,
+)
 from robustream.spaces.product import Part, ProductSpace, Quantity
 
 __all__ = ["MomentModels", "MomentPoint"]
@@ -51,20 +57,33 @@ class MomentModels(ProductSpace):
     outputs: int
     alpha: float = 0.0
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         size = self.columns + self.outputs
         # Bad targets show in few of the moments, where they would be lost among those of the columns; so batches are
         # judged by some of both, and all moments follow that verdict.
         return (
             Part("second moments", Euclidean((size, size)), "passenger"),
-            Part("centre", Euclidean((size,))),
+            Part("centre", Euclidean((size,)), said="means"),
             Part("some second moments", Euclidean((len(_some_places(self.columns, self.outputs)),))),
         )
 
     @property
     def primary(self) -> int:
         return 0
+
+    def entry_name(self, part: int, entry: int) -> str:
+        if MomentValue._fields[part] == "center":
+            return f"mean of {self._variable(entry)}"
+        size = self.columns + self.outputs
+        place = entry if part == self.primary else int(_some_places(self.columns, self.outputs)[entry])
+        first, second = (self._variable(variable) for variable in divmod(place, size))
+        return f"variance of {first}" if first == second else f"covariance of {first} and {second}"
+
+    def _variable(self, place: int) -> str:
+        if place < self.columns:
+            return self.column_name(place)
+        return f"output {place - self.columns}" if self.outputs > 1 else "the target"
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         moments, center = _named(point)
@@ -86,19 +105,19 @@ class MomentModels(ProductSpace):
         explained = np.einsum("op,po->o", coef, cross)
         unexplained = np.maximum(np.diag(covariance)[self.columns :] - explained, 0.0)
         scale = np.sqrt(unexplained * rows / max(1, rows - self.columns - 1))
-        return LinearSolution(coef, level, scale, None, None)
+        return LinearSolution(coef, level, scale, None, r_squared=explained_share(covariance, coef))
+
+    def asked(self, points: Sequence[Point], settled: Sequence[Array | None], answer: LinearSolution) -> Array:
+        """Return coefficients and intercept that each point asks for, points x outputs x (columns + 1)."""
+        value, named = MomentValue(*settled), [_named(point) for point in points]
+        assert value.moments is not None
+        assert value.center is not None
+        moments, means = [point.covariance for point in named], [point.center for point in named]
+        return asked_of_moments(moments, means, value.moments, value.center, answer, self.alpha)
 
     def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
         """Return the coefficients that each batch asks for, to first order around the settled ones."""
-        covariance = MomentValue(*settled).moments
-        assert covariance is not None
-        bread = invert_moments(covariance, self.columns, self.alpha)
-        coef = bread @ covariance[: self.columns, self.columns :]
-        asked: list[Array] = []
-        for point in points:
-            moments = _named(point).covariance
-            columns, cross = moments[: self.columns, : self.columns], moments[: self.columns, self.columns :]
-            asked.append((coef + bread @ (cross - columns @ coef - self.alpha * coef)).T)
+        asked = list(self.asked(points, settled, answer)[..., :-1])
         return [Quantity("coefficients", Euclidean(), asked, answer.coef)]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point
+from robustream.spaces.base import Array, Point, known_moments
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
 from robustream.spaces.product import Part, ProductSpace, Quantity
@@ -24,10 +25,15 @@ __all__ = [
     "largest_over_cutoffs",
     "noise_variance",
     "principal_distances",
+    "sorted_directions",
+    "turning",
 ]
 
 # Rounding errors up to this many units in the last place are no distance.
 _DIGITS = 1e4
+# How many directions a batch tells the variances of: this over the square of the columns, since each costs as much as
+# the covariance matrix, but never fewer than the next number.
+_TOLD, _FEWEST_TOLD = 100_000, 2
 
 
 class PrincipalPoint(NamedTuple):
@@ -40,6 +46,10 @@ class PrincipalPoint(NamedTuple):
     total_variance: Array  # a number
     log_cutoffs: Array  # two numbers: logarithms of the cut-offs for orthogonal and score distances
     moments: Array | None = None  # covariance of the rows it believes, in the units of the columns
+    scores: Array | None = None  # how far out the rows lie that it believes (`learners.calibration`)
+    # Of each of the first directions the variances of its loadings and, last, of the variance along it, in units of the
+    # largest such variance: told x (columns + 1).
+    variance: Array | None = None
 
 
 class PrincipalValue(NamedTuple):
@@ -53,6 +63,8 @@ class PrincipalValue(NamedTuple):
     log_cutoffs: Array | None = None
     center: Array | None = None
     moments: Array | None = None
+    scores: Array | None = None
+    variance: Array | None = None
 
 
 class Spectrum(NamedTuple):
@@ -62,6 +74,11 @@ class Spectrum(NamedTuple):
     explained_variance: Array
     noise_variance: float
     total_variance: float
+
+    @property
+    def largest(self) -> float:
+        """The largest variance, as a unit: 1 where nothing varies."""
+        return float(self.explained_variance[0]) or 1.0
 
     def explaining(self, share: float) -> Spectrum:
         """Return the first directions that together explain a share of the total variance; all if they fall short."""
@@ -98,26 +115,40 @@ class PrincipalModels(ProductSpace):
     components: int
     standardize: bool = False
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         return (
-            Part("log column scale", Euclidean((self.columns,)), "noise", is_log=True),
+            Part("log column scale", Euclidean((self.columns,)), "noise", is_log=True, said="spread of the columns"),
             Part("mean", Euclidean((self.columns,))),
             Part("subspace", Subspace(self.columns, self.components)),
-            Part("signal variance", LowRank(self.columns, self.components), "noise"),
-            Part("noise variance", Euclidean(()), "noise"),
+            Part(
+                "signal variance", LowRank(self.columns, self.components), "noise", said="spread along the components"
+            ),
+            Part("noise variance", Euclidean(()), "noise", said="noise around the components"),
             Part("log cut-offs", Euclidean((2,)), "passenger"),
             Part("centre", Euclidean((self.columns,)), "passenger"),
             Part("second moments", Euclidean((self.columns, self.columns)), "passenger"),
+            Part("row scores", Euclidean(), "passenger"),
+            Part("variance", Euclidean((self.told, self.columns + 1)), "passenger"),
         )
+
+    @property
+    def told(self) -> int:
+        """The number of directions that a batch tells the variances of."""
+        return min(self.components, max(_FEWEST_TOLD, _TOLD // self.columns**2))
 
     @property
     def primary(self) -> int:
         return 2
 
+    def entry_name(self, part: int, entry: int) -> str:
+        return f"{self.parts[part].noun} of {self.column_name(entry)}"
+
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         principal = _named(point)
         name = PrincipalValue._fields[part]
+        if name in ("log_scale", "subspace", "signal", "noise") and self._known_columns(point) is not None:
+            return None  # directions without some of the columns are those of another table
         if name == "log_scale":
             return principal.log_scale
         if name == "mean":
@@ -127,25 +158,39 @@ class PrincipalModels(ProductSpace):
             return principal.basis
         if name == "log_cutoffs":
             return principal.log_cutoffs
+        if name == "scores":
+            return principal.scores
+        if name == "variance":
+            return principal.variance
         if name in ("center", "moments"):
             if principal.moments is None or name == "center":
                 return None if principal.moments is None else principal.mean
             # About the settled centre: what differs between batches belongs to the moments of all rows.
             known = PrincipalValue(*(settled or ())).center
             offset = np.zeros_like(principal.mean) if known is None else principal.mean - known
-            return principal.moments + np.outer(offset, offset)
+            return known_moments(principal.moments)[0] + np.outer(offset, offset)
         noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
         if name == "noise":
             return np.asarray(noise, dtype=principal.basis.dtype)
         above = np.sqrt(np.maximum(principal.eigenvalues - noise, 0.0))
         return principal.basis * above.astype(principal.basis.dtype)
 
+    def _known_columns(self, point: Point) -> NDArray[np.bool_] | None:
+        moments = _named(point).moments
+        return None if moments is None else known_moments(moments)[1]
+
+    def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
+        columns = self._known_columns(point)
+        if columns is None or PrincipalValue._fields[part] not in ("mean", "center", "moments"):
+            return None
+        return np.outer(columns, columns) if PrincipalValue._fields[part] == "moments" else columns
+
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> PrincipalAnswer:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
-        log_scale, mean, subspace, signal, noise, log_cutoffs, center, moments = settled
+        log_scale, mean, subspace, signal, noise, log_cutoffs, center, moments, *_ = settled
         assert log_scale is not None
         assert mean is not None
         assert subspace is not None
@@ -164,6 +209,34 @@ class PrincipalModels(ProductSpace):
         """Return the model of a single batch."""
         return self.answer([self.express(place, point) for place in range(len(self.parts))], 0, True)
 
+    def asked(self, points: Sequence[Point], settled: Sequence[Array | None], answer: PrincipalAnswer) -> Array | None:
+        """Return how far each point would move loadings and variances, points x components x (columns + 1).
+
+        It is to first order, in units of the largest variance, and up to a shift that all have in common; None where
+        points bring no moments.
+        """
+        place, count = PrincipalValue._fields.index("moments"), len(answer.spectrum.components)
+        whole = PrincipalValue(*settled).moments
+        if whole is None:
+            return None
+        found = np.empty((len(points), count, self.columns + 1))
+        units = np.outer(answer.scale, answer.scale).astype(np.float64) * answer.spectrum.largest
+        whole = whole / units
+        values, vectors = sorted_directions(whole)
+        for row, point in enumerate(points):
+            moments = self.express(place, point, settled)
+            if moments is None:
+                return None
+            change = moments / units
+            if self.standardize:  # the scales of the columns move as well
+                half = np.diag(change) * (answer.spectrum.largest / 2)
+                change = change - (half[:, None] + half) * whole
+            found[row, :, :-1] = (vectors.T @ (change @ vectors[:, :count])).T
+        found[:, :, -1] = np.einsum("bkk->bk", found[:, :, :count])
+        for k in range(count):
+            found[:, k, :-1] = found[:, k, :-1] @ turning(values, vectors, k).T
+        return found
+
     def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
         # Means and variances have other units; the paper's theory is about the subspace.
         return [self.quantity(self.primary, points, settled)]
@@ -171,7 +244,8 @@ class PrincipalModels(ProductSpace):
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         principal = _named(point)
         noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
-        standard = (X - principal.mean) / np.exp(principal.log_scale)
+        # A missing cell speaks neither for nor against a row.
+        standard = np.nan_to_num((X - principal.mean) / np.exp(principal.log_scale))
         distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
         return largest_over_cutoffs(distances, np.exp(principal.log_cutoffs))
 
@@ -214,6 +288,28 @@ def noise_variance(eigenvalues: Array, total_variance: Array | float, columns: i
     """Return the mean variance of the directions outside the subspace; 0 if there are none."""
     outside = columns - len(eigenvalues)
     return max(0.0, float(total_variance - eigenvalues.sum()) / outside) if outside else 0.0
+
+
+def sorted_directions(covariance: Array) -> tuple[Array, Array]:
+    """Return all eigenvalues of a covariance matrix, the largest first, and the eigenvectors as columns."""
+    values, vectors = linalg.eigh(covariance.astype(np.float64))
+    # Eigenvalues that differ by rounding alone are equal.
+    rounding = np.finfo(covariance.dtype).eps * len(values) * float(values[-1])
+    close = np.diff(values, prepend=-np.inf) <= rounding
+    for place in np.flatnonzero(close):
+        values[place] = values[place - 1]
+    return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
+
+
+def turning(values: Array, vectors: Array, which: int) -> Array:
+    """Return the matrix that takes V' D v to the change of the eigenvector v with a change D, to first order.
+
+    V are all eigenvectors. The eigenvalue changes by the entry of v itself. NaN says that the eigenvalue is equal to
+    another, and the vector not determined.
+    """
+    gaps = values[which] - values
+    gaps[which] = np.inf
+    return np.asarray(vectors / np.where(gaps == 0, np.nan, gaps))
 
 
 def principal_distances(

@@ -9,10 +9,12 @@ alone sees it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point, Space
@@ -34,6 +36,12 @@ class Part(NamedTuple):
     space: Space
     role: Role = "answer"
     is_log: bool = False  # whether it holds logarithms of scales
+    said: str = ""  # what people call it, if that differs from its name
+
+    @property
+    def noun(self) -> str:
+        """What people call it."""
+        return self.said or self.name
 
 
 class Quantity(NamedTuple):
@@ -55,6 +63,30 @@ class ProductSpace(ABC):
     # The class of points, and that of values with a field for each part: named tuples, or plain tuples.
     point_type: ClassVar[type[tuple[Any, ...]]] = tuple
     value_type: ClassVar[type[tuple[Any, ...]]] = tuple
+    # The names of the columns, where they are known.
+    names: tuple[str, ...] = ()
+
+    def named(self, names: Iterable[Any] | None) -> Self:
+        """Return the space with names for the columns, which only reasons are said with."""
+        if names is None:
+            return self
+        other = copy(self)
+        # Of a frozen dataclass, which compares and hashes as before.
+        object.__setattr__(other, "names", tuple(str(name) for name in names))
+        return other
+
+    def column_name(self, column: int) -> str:
+        """Return the name of a column, or its number."""
+        return self.names[column] if column < len(self.names) else f"x{column}"
+
+    def entry_name(self, part: int, entry: int) -> str:
+        """Return what people call an entry of a part, counted as in its flat array."""
+        noun, space = self.parts[part].noun, self.parts[part].space
+        return noun if getattr(space, "shape", None) in ((), (1,)) else f"{noun} {entry}"
+
+    def relative_errors(self, part: int, points: Sequence[Point]) -> Array | None:
+        """Return the standard error of each entry (points x entries) up to a factor; None where all are alike."""
+        return None
 
     @property
     @abstractmethod
@@ -70,7 +102,7 @@ class ProductSpace(ABC):
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         """Read one part off a point, given the values of the parts before it; None if the point lacks it."""
 
-    def known(self, part: int, point: Point) -> Array | None:
+    def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
         """Return which entries of a part the point really knows; None if all.
 
         A batch in which a column never changes knows nothing of its coefficient, whatever number stands there.

@@ -24,7 +24,7 @@ from robustream import aggregators, engines, sources, spaces
 from robustream.aggregators import Aggregator
 from robustream.batch import Batch
 from robustream.engines import Engine
-from robustream.learners import RECIPES, Learner, LinearProblem, PrincipalProblem
+from robustream.learners import RECIPES, Learner, LinearProblem, PrincipalProblem, Recipe
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
 from robustream.sources import ArraySource, IterableSource, SimulatedPCA, SimulatedRegression, Source, Tables
@@ -100,6 +100,8 @@ def discover_learners() -> Iterator[LearnerExample]:
         yield LearnerExample(f"{name}-regression", recipe().regression(LinearProblem()), _two_targets)
         ridge = recipe().regression(LinearProblem(fit_intercept=False, alpha=0.1))
         yield LearnerExample(f"{name}-ridge", ridge, _two_targets)
+        if recipe.covariance is not Recipe.covariance:
+            yield LearnerExample(f"{name}-covariance", recipe().covariance(), _rows_alone)
     for estimator, make_batch, classes in (
         (LinearRegression(), _two_targets, None),
         (Ridge(), _one_target, None),

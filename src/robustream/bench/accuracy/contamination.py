@@ -59,15 +59,23 @@ class Sample:
     truth : the coefficients, or an orthonormal basis (columns x components) of the leading subspace.
     law : degrees of freedom of the t law of the clean noise (regression) or rows (PCA); infinite for any other.
     standardize : whether the subspace is one of columns of unit variance.
+    covariance : that of normal clean rows (PCA), None where nobody asks.
     """
 
     def __init__(
-        self, batches: tuple[ContaminatedBatch, ...], truth: Array, law: float = math.inf, *, standardize: bool = False
+        self,
+        batches: tuple[ContaminatedBatch, ...],
+        truth: Array,
+        law: float = math.inf,
+        *,
+        standardize: bool = False,
+        covariance: Array | None = None,
     ) -> None:
         self.batches = batches
         self.truth = truth
         self.law = law
         self.standardize = standardize
+        self.covariance = covariance
 
     @property
     def components(self) -> int:
@@ -339,7 +347,8 @@ def make_pca(case: Case, seed: int) -> Sample:
     elif case.contamination:
         X[bad] = PCA_KINDS[case.contamination](PCAScene(design, _minor(design, case)), X[bad], rng)
     truth = leading_subspace(design.covariance, case.components, standardize=case.standardize)
-    return Sample(_cut(case, seed, X, None, bad, unspoiled), truth, case.law, standardize=case.standardize)
+    batches = _cut(case, seed, X, None, bad, unspoiled)
+    return Sample(batches, truth, case.law, standardize=case.standardize, covariance=design.covariance)
 
 
 def leading_subspace(scatter: Array, components: int, *, standardize: bool = False) -> Array:

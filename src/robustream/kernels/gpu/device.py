@@ -19,7 +19,7 @@ import numpy as np
 from robustream.errors import DeviceError, InvalidInputError
 from robustream.kernels.device_arrays import is_device_array
 
-__all__ = ["as_device_array", "kernel", "load_cupy", "matrix", "multiprocessors", "of_library"]
+__all__ = ["as_device_array", "free_bytes", "kernel", "load_cupy", "matrix", "multiprocessors", "of_library"]
 
 # What a table may hold, and what it is worked with in.
 _NAMES = {"float16": "Half", "float32": "float", "float64": "double"}
@@ -79,6 +79,12 @@ def matrix(values: Any, name: str) -> Any:
     return array if array.flags.c_contiguous else load_cupy().ascontiguousarray(array)
 
 
+def free_bytes() -> int:
+    """Return how much memory of the GPU can still be had."""
+    cupy = load_cupy()
+    return int(cupy.cuda.Device().mem_info[0] + cupy.get_default_memory_pool().free_bytes())
+
+
 @cache
 def multiprocessors() -> int:
     """Return how many blocks of threads the GPU works on at once, at least."""
@@ -96,7 +102,7 @@ def _in_c(kind: Any) -> str:
     return _NAMES[name] if name in _NAMES else _INTEGERS[name]
 
 
-_FILES = ("common", "pairs", "brackets", "settle", "digits", "columns", "signs")
+_FILES = ("common", "pairs", "brackets", "settle", "digits", "columns", "signs", "rows")
 
 
 def _compiled(expression: str) -> Any:

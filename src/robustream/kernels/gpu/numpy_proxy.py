@@ -17,11 +17,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from robustream.kernels.gpu.device import as_device_array, load_cupy
+from robustream.kernels.gpu.device import as_device_array, free_bytes, load_cupy
 from robustream.kernels.gpu.products import tall_product
+from robustream.kernels.gpu.rows import row_products
 from robustream.kernels.gpu.selection import column_medians
 
-__all__ = ["DeviceRows", "DeviceStack", "lend", "lend_stack", "on_host", "work_stream"]
+__all__ = [
+    "DeviceRows",
+    "DeviceStack",
+    "DeviceTable",
+    "lend",
+    "lend_stack",
+    "lend_table",
+    "on_host",
+    "rows_of",
+    "work_stream",
+]
 
 _FEWEST_ROWS = 8192
 # Of columns that one kernel can take the medians of.
@@ -43,6 +54,11 @@ class DeviceRows(NDArrayOperatorsMixin):
 
     def __init__(self, array: Any) -> None:
         self.array = array
+
+    @classmethod
+    def stays(cls, value: Any) -> bool:
+        """Return whether a result is long, or large, and so stays on the GPU."""
+        return bool(value.shape[0] > cls.fewest_rows or value.size > cls.largest_on_host)
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -115,6 +131,17 @@ class DeviceStack(DeviceRows):
     largest_on_host: ClassVar[int] = 1 << 16
 
 
+class DeviceTable(DeviceRows):
+    """Rows that are weighed where they lie: what has a number for each of them stays, along whichever axis."""
+
+    __slots__ = ()
+
+    @classmethod
+    def stays(cls, value: Any) -> bool:
+        """Return whether a result has as many numbers as there are rows."""
+        return bool(max(value.shape) > cls.fewest_rows)
+
+
 Kind = type[DeviceRows]
 
 
@@ -161,7 +188,7 @@ def _along_rows(kind: Kind, method: Any, inputs: Any, options: Any) -> Any:
     """Reduce all columns of many rows in two steps: CuPy in one step leaves most of the GPU idle."""
     name, array = method.__name__, method.__self__
     if (
-        name not in ("max", "min", "sum", "mean")
+        name not in ("max", "min", "sum", "mean", "std")
         or inputs
         or options.get("axis") != 0
         or set(options) - {"axis", "dtype"}
@@ -169,12 +196,20 @@ def _along_rows(kind: Kind, method: Any, inputs: Any, options: Any) -> Any:
         return None
     if array.ndim != 2 or len(array) < _STRETCH**2:
         return None
+    if name == "std":
+        squares = kind(load_cupy().square(array - _unwrap(kind(array).mean(axis=0))))
+        return np.sqrt(squares.mean(axis=0))
     whole = len(array) // _STRETCH * _STRETCH
     first = getattr(array[:whole].reshape(-1, _STRETCH, array.shape[1]), "sum" if name == "mean" else name)
     real = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
     parts = load_cupy().concatenate([first(axis=1, **real), array[whole:].astype(real.get("dtype", array.dtype))])
     total = getattr(parts, "sum" if name == "mean" else name)(axis=0)
     return _give(kind, (total / len(array)).astype(total.dtype) if name == "mean" else total)
+
+
+def rows_of(value: Any) -> Any:
+    """Return the CuPy array that rows are, or a copy on the GPU of those on the host."""
+    return _unwrap(value)
 
 
 def _unwrap(value: Any) -> Any:
@@ -202,8 +237,7 @@ def _give(kind: Kind, value: Any) -> Any:
         return value
     if value.ndim == 0:
         return value.get()[()]
-    stays = value.shape[0] > kind.fewest_rows or value.size > kind.largest_on_host
-    return kind(value) if stays else value.get()
+    return kind(value) if kind.stays(value) else value.get()
 
 
 def _place(place: Any) -> Any:
@@ -228,13 +262,14 @@ def _median(kind: Kind, values: Any, axis: int | None = None, **options: Any) ->
 
 
 def _quantile(kind: Kind, values: Any, share: Any, *, method: str = "linear", **options: Any) -> Any:
-    array = _unwrap(values)
-    if method != "weibull" or options or array.ndim != 1 or np.ndim(share):
+    array, axis = _unwrap(values), options.pop("axis", None)
+    if method != "weibull" or options or array.ndim != (1 if axis is None else 2) or axis not in (None, 0):
         return None
-    rank = min(max((array.size + 1) * float(share) - 1, 0.0), array.size - 1.0)
-    lower = int(rank)
-    pair = load_cupy().sort(array)[lower : lower + 2].get()
-    return pair[0] + (rank - lower) * (pair[-1] - pair[0])
+    ranks = np.clip((len(array) + 1) * np.asarray(share, float) - 1, 0.0, len(array) - 1.0)
+    lower = ranks.astype(int)
+    pair = load_cupy().sort(array, axis=0)[_unwrap(np.stack([lower, np.minimum(lower + 1, len(array) - 1)]))].get()
+    part = (ranks - lower).reshape(ranks.shape + (1,) * (array.ndim - 1))
+    return pair[0] + part * (pair[1] - pair[0])
 
 
 def _clip(kind: Kind, values: Any, low: Any, high: Any, *, out: Any = None, order: str = "K") -> Any:
@@ -248,7 +283,18 @@ def _clip(kind: Kind, values: Any, low: Any, high: Any, *, out: Any = None, orde
     return _give(kind, cupy.ascontiguousarray(clipped) if order == "C" else clipped)
 
 
-_SPECIAL: dict[Any, Callable[..., Any]] = {np.median: _median, np.quantile: _quantile, np.clip: _clip}
+def _einsum(kind: Kind, subscripts: Any, *factors: Any, **options: Any) -> Any:
+    if subscripts != "ij,ij->i" or options:
+        return None
+    return _give(kind, row_products(*(_unwrap(factor) for factor in factors)))
+
+
+_SPECIAL: dict[Any, Callable[..., Any]] = {
+    np.median: _median,
+    np.quantile: _quantile,
+    np.clip: _clip,
+    np.einsum: _einsum,
+}
 
 
 _streams = threading.local()
@@ -258,17 +304,20 @@ _BYTES_FOR_ONE = 32
 
 def lend(values: Any) -> Any:
     """Return an array as rows on the GPU; half precision becomes single, in which the sums are."""
-    array = as_device_array(values)
+    array = as_device_array(values.array if isinstance(values, DeviceRows) else values)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     return DeviceRows(array)
 
 
+def lend_table(values: Any) -> Any:
+    """Return rows on the GPU, one behind the other, of which whatever has a number for each stays there."""
+    return DeviceTable(load_cupy().ascontiguousarray(lend(values).array))
+
+
 def lend_stack(values: Any) -> Any:
     """Return estimates side by side on the GPU; as they are if there is not the memory for the work on them."""
-    cupy = load_cupy()
-    free = cupy.cuda.Device().mem_info[0] + cupy.get_default_memory_pool().free_bytes()
-    return DeviceStack(cupy.asarray(values)) if free > _BYTES_FOR_ONE * values.size else values
+    return DeviceStack(load_cupy().asarray(values)) if free_bytes() > _BYTES_FOR_ONE * values.size else values
 
 
 def work_stream(resident: bool) -> AbstractContextManager[Any]:

@@ -9,6 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from robustream.sources.tables.error_text import UnusableError, some_names
+from robustream.sources.tables.paths import open_file
 from robustream.sources.tables.pieces import CHANGED, GroupedPieces, Outcome, TableFile, regroup
 from robustream.sources.tables.rows import rows_of_table
 from robustream.sources.tables.schema import NUMERIC, Selection, columns_of_schema, kind_of
@@ -20,10 +21,9 @@ _STREAM = b"\xff\xff\xff\xff"
 
 def look_at_arrow(path: str, size: int) -> TableFile:
     """Read the footer of a file, and the rows of each of its record batches."""
-    with open(path, "rb") as plain:
-        if plain.read(4) == _STREAM:
+    with open_file(path) as file:
+        if file.read(4) == _STREAM:
             raise UnusableError("an Arrow stream, not an Arrow file; write it as a file, or give it on standard input")
-    with pa.OSFile(path) as file:
         schema = pa.ipc.open_file(file).schema
         # The footer does not say how many rows a record batch has. One column of numbers is enough to tell, so that
         # a compressed file need not be unpacked for it.
@@ -41,7 +41,7 @@ class ArrowPieces(GroupedPieces):
 
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
         groups, skip, sizes = self.covering(start, stop)
-        with pa.OSFile(self.path) as file:
+        with open_file(self.path) as file:
             names = pa.ipc.open_file(file).schema.names
             if absent := [name for name in selection.names if name not in names]:
                 raise UnusableError(f"it has no column {some_names(absent)}")
@@ -49,6 +49,8 @@ class ArrowPieces(GroupedPieces):
             reader = pa.ipc.open_file(file, options=options)
             if reader.num_record_batches != len(self.groups):
                 raise UnusableError(CHANGED)
+            for rows in (self.groups[place] for place in groups):
+                self.check_group(rows, selection, "a record batch")
             batches = (_checked(reader.get_batch(place), self.groups[place]) for place in groups)
             for table in regroup(batches, skip, sizes):
                 yield rows_of_table(table, selection)

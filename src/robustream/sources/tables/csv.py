@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from robustream.batch import Illegible
+from robustream.files.addresses import shown
 from robustream.sources.tables.csv_dialect import LACKING, Dialect, Head, Wanted, as_utf_8, describe_head, first_text
-from robustream.sources.tables.error_text import UnusableError, explain, some_names
+from robustream.sources.tables.error_text import Limits, UnusableError, explain, some_names
 from robustream.sources.tables.lines import HEAD_BYTES, Packing, first_lines, open_text, packing_of, table_of_lines
 from robustream.sources.tables.numbers import FALSE_WORDS, TRUE_WORDS, read_numbers
 from robustream.sources.tables.pieces import Outcome, TableFile
@@ -31,11 +32,13 @@ _FALSE = ["0", *(spell(word) for word in FALSE_WORDS for spell in (str, str.titl
 _SHOWN = 40
 
 
-def look_at_csv(path: str, size: int, compression: str | None, archive: str | None, wanted: Wanted) -> TableFile:
+def look_at_csv(
+    path: str, size: int, compression: str | None, archive: str | None, wanted: Wanted, limits: Limits
+) -> TableFile:
     """Read the first lines of a file."""
     packing = packing_of(path, compression, archive)
     with open_text(path, packing) as file:
-        head = describe_head(*first_lines(file, HEAD_BYTES), wanted)
+        head = describe_head(*first_lines(file, HEAD_BYTES, limits), wanted)
     if head.complete and not head.rows:
         raise UnusableError("it has one line, which should name the columns, and no rows")
     parse, example = partial(outcome_of_lines, head.dialect), partial(_example, path, packing, head)
@@ -46,7 +49,7 @@ def look_at_csv(path: str, size: int, compression: str | None, archive: str | No
 def _example(path: str, packing: Packing, head: Head, name: str) -> str | None:
     with open_text(path, packing) as file:
         found = first_text(first_lines(file, HEAD_BYTES)[0], head, name)
-    return None if found is None else f"{found[0][:_SHOWN]!r} in line {found[1]} of {path}"
+    return None if found is None else f"{found[0][:_SHOWN]!r} in line {found[1]} of {shown(path)}"
 
 
 def outcome_of_lines(dialect: Dialect, lines: bytes, selection: Selection) -> Outcome:
@@ -58,7 +61,8 @@ def outcome_of_lines(dialect: Dialect, lines: bytes, selection: Selection) -> Ou
             return rows_of_table(_parse(lines, dialect, selection), selection)
         except pa.ArrowInvalid:
             table, illegible = _repair(lines, dialect, selection)
-            return rows_of_table(table, selection)._replace(illegible=illegible)
+            rows = rows_of_table(table, selection)
+            return rows._replace(illegible=illegible + rows.illegible)
     except Exception as error:
         return UnusableError(explain(error, "CSV"))
 
@@ -71,7 +75,7 @@ def _parse(lines: bytes, dialect: Dialect, selection: Selection) -> pa.Table:
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     # A block must hold a line. Two blocks for two cores; smaller ones gain nothing here.
     options = pa_csv.ReadOptions(column_names=list(dialect.names), block_size=max(1 << 20, len(lines) // 2))
-    nulls, words = bool(selection.text_targets), {"true_values": _TRUE, "false_values": _FALSE}
+    nulls, words = selection.nulls_in_text, {"true_values": _TRUE, "false_values": _FALSE}
     return _read(lines, dialect, options, types, nulls, decimal_point=dialect.decimal, **words)
 
 
@@ -93,7 +97,7 @@ def _repair(lines: bytes, dialect: Dialect, selection: Selection) -> tuple[pa.Ta
         column_names=list(dialect.names), block_size=max(1 << 20, len(readable) + 1), use_threads=False
     )
     types = dict.fromkeys(selection.names, pa.string())
-    text = _read(readable, dialect, options, types, bool(selection.text_targets), set_aside)
+    text = _read(readable, dialect, options, types, selection.nulls_in_text, set_aside)
     good = iter(range(text.num_rows))
     lines_of_rows = range(text.num_rows + len(misfits))
     places = pa.array([None if line in misfits else next(good) for line in lines_of_rows], pa.int64())

@@ -4,16 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from robustream.batch import describe_failure
+from robustream.errors import RequestError
+from robustream.files.addresses import shown
 
-__all__ = ["UnusableError", "explain", "some_files", "some_names"]
+__all__ = ["BombError", "Limits", "UnusableError", "explain", "in_bytes", "some_files", "some_names"]
+
+
+class Limits(NamedTuple):
+    """What reading may cost: the bytes of a batch, as it is read and unpacked, and those of a line of text."""
+
+    max_batch_bytes: int = 1 << 30
+    max_line_bytes: int = 1 << 24
+
+    def check_batch(self, size: int, what: str) -> None:
+        """Raise if something that must be in memory at once takes too many bytes."""
+        if size > self.max_batch_bytes:
+            raise UnusableError(
+                f"{what} takes {in_bytes(size)}, more than the {in_bytes(self.max_batch_bytes)} of max_batch_bytes"
+            )
+
+    def too_long(self, what: str = "a line is longer than") -> UnusableError:
+        """Return the error about a line."""
+        limit = in_bytes(self.max_line_bytes)
+        return UnusableError(f"{what} {limit} (max_line_bytes): this is not a table in text")
 
 
 class UnusableError(Exception):
     """Rows that cannot be had; the message is the reason that people read. It never leaves the package."""
+
+
+class BombError(UnusableError):
+    """A file that would cost far more than its size suggests; it counts as one batch, whatever it claims."""
 
 
 # What readers say, and what a person can do with it. The first pattern that is found counts.
@@ -36,6 +62,15 @@ _KNOWN: tuple[tuple[str, str], ...] = (
 )
 
 
+def in_bytes(size: int) -> str:
+    """Write a number of bytes for people.
+
+    >>> in_bytes(900), in_bytes(1 << 24), in_bytes(3 << 30)
+    ('900 bytes', '16 MB', '3,072 MB')
+    """
+    return f"{size >> 20:,} MB" if size >= 1 << 20 else f"{size:,} bytes"
+
+
 def explain(error: BaseException, kind: str = "table") -> str:
     """Say why reading failed.
 
@@ -49,7 +84,7 @@ def explain(error: BaseException, kind: str = "table") -> str:
     >>> explain(FileNotFoundError(2, "No such file or directory"))
     'the file is not there any more'
     """
-    if isinstance(error, UnusableError):
+    if isinstance(error, (UnusableError, RequestError)):
         return str(error)
     if isinstance(error, FileNotFoundError):
         return "the file is not there any more"
@@ -63,7 +98,7 @@ def explain(error: BaseException, kind: str = "table") -> str:
     for pattern, words in _KNOWN:
         if re.search(pattern, text, re.IGNORECASE):
             return words.format(format=kind)
-    words = describe_failure(error) if isinstance(error, Exception) else text
+    words = shown(describe_failure(error) if isinstance(error, Exception) else text)
     return f"the {kind} file is damaged: {words}" if isinstance(error, pa.ArrowException) else words
 
 
@@ -78,5 +113,5 @@ def some_names(names: Sequence[str], most: int = 5) -> str:
 
 def some_files(paths: Sequence[str], most: int = 5) -> str:
     """List files for a message, no more than a few of them, but these in full."""
-    shown = ", ".join(paths[:most])
-    return shown if len(paths) <= most else f"{shown} and {len(paths) - most} more"
+    named = ", ".join(map(shown, paths[:most]))
+    return named if len(paths) <= most else f"{named} and {len(paths) - most} more"

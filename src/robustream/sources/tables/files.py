@@ -9,29 +9,44 @@ from __future__ import annotations
 
 import os
 import stat
-import zipfile
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 
+import numpy as np
+import pyarrow as pa
+
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
+from robustream.files.addresses import fetching_ahead, is_address, shown
 from robustream.sources.base import Partition, Source
 from robustream.sources.checking import check_choice, check_count
 from robustream.sources.tables.arrow import look_at_arrow
 from robustream.sources.tables.csv import look_at_csv
 from robustream.sources.tables.csv_dialect import Wanted
-from robustream.sources.tables.error_text import UnusableError, explain, some_files
+from robustream.sources.tables.encoder import Encoder
+from robustream.sources.tables.encoding import Encoding
+from robustream.sources.tables.error_text import BombError, Limits, UnusableError, explain, in_bytes, some_files
 from robustream.sources.tables.jsonl import look_at_json_lines
+from robustream.sources.tables.levels import LevelCounts, join_counts, levels_in
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.npy import look_at_numpy
 from robustream.sources.tables.orc import look_at_orc
 from robustream.sources.tables.parquet import look_at_parquet
-from robustream.sources.tables.paths import EXTENSIONS, Paths, archive_of, extension_of, find_copies, find_files
+from robustream.sources.tables.paths import (
+    EXTENSIONS,
+    Paths,
+    archive_of,
+    extension_of,
+    find_copies,
+    find_files,
+    open_archive,
+    open_file,
+)
 from robustream.sources.tables.pieces import (
     CHANGED,
     JoinedPieces,
@@ -41,6 +56,7 @@ from robustream.sources.tables.pieces import (
     TableFile,
     UnreadablePieces,
 )
+from robustream.sources.tables.rows import Rows
 from robustream.sources.tables.schema import (
     NUMBERS_IN_TEXT,
     NUMERIC,
@@ -53,11 +69,31 @@ from robustream.sources.tables.schema import (
 
 __all__ = ["FilePartition", "TableSource", "Tables"]
 
-_FORMATS = {"parquet": "Parquet", "arrow": "Arrow", "npy": "NumPy", "orc": "ORC", "jsonl": "JSON", "zip": "zip"}
+_FORMATS = {
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "npy": "NumPy",
+    "orc": "ORC",
+    "jsonl": "JSON",
+    "zip": "zip",
+    "workbook": "Excel",
+}
 _BINARY = {"parquet": look_at_parquet, "arrow": look_at_arrow, "npy": look_at_numpy, "orc": look_at_orc}
+
+# Columns that are nearly all zeros take a hundredth of their numbers in a file. Rows beyond so many times its size, and
+# beyond a batch, are those of a file that was made to keep its reader busy for ever.
+_MOST_UNPACKED = 1_000
+_USUAL_LIMITS = Limits()
+
+# Judging batches against each other takes memory and time with the square of their number.
+_MOST_ALONE = 5_000
 
 # Probing is waiting for disks and networks, not computing.
 _AT_ONCE = 8
+
+# Levels of categories are learned from about so many rows at most, read in pieces.
+_ROWS_LOOKED_AT = 4_000_000
+_ROWS_AT_ONCE = 1 << 16
 
 # A worker is sent at least this much, so that opening the file does not cost more than reading it.
 _PARTITION_BYTES = 16_000_000
@@ -84,8 +120,8 @@ class Tables(Selected):
 
     Parameters
     ----------
-    paths : a file, a folder, a pattern such as "data/*.parquet", or a list of these. Names that begin with a dot or an
-        underscore are left out of folders and patterns.
+    paths : a file, a folder, a pattern such as "data/*.parquet", an address of one of these such as "s3://bucket/data",
+        or a list. Names that begin with a dot or an underscore are left out of folders and patterns.
     target : the name of the column to predict, or several names (y then has two dimensions), or None.
     columns : the columns to learn from, in this order; by default all with a name that most files have, but the target.
     exclude : columns to leave out.
@@ -94,12 +130,15 @@ class Tables(Selected):
         infinite cell, fails. "skip-infinite" leaves rows with infinite cells out as well; "error" fails the batch;
         "keep" leaves NaN in their place.
     join_small_files : whether files smaller than a batch are joined with their neighbours; they then stand or fall
-        together.
+        together. More than 5,000 of them always are.
     header : whether the first line of a CSV file names the columns; without one they are f0, f1 and so on.
     separator : what is between the fields of a CSV file; by default , ; | or a tab as the file suggests.
     decimal : what is before the decimals in a CSV file, "." or ","; by default as the file suggests.
     text_target : whether the target holds classes: text is then allowed, and integers stay integers.
     keep : columns that come along in `Batch.columns` as they are, such as the names of rows.
+    numeric_only : whether columns that hold no numbers are left out, and named in `notes`, in place of an error.
+    encoder : what becomes of categories and dates; see `robustream.sources.tables.encoder`.
+    limits : the most bytes of a batch, 1 GB, and of a line of text, 16 MB; what needs more fails.
 
     Examples
     --------
@@ -127,18 +166,25 @@ class Tables(Selected):
         decimal: str | None = None,
         text_target: bool = False,
         keep: Sequence[str] = (),
+        numeric_only: bool = False,
+        encoder: Encoder | None = None,
+        limits: Limits = _USUAL_LIMITS,
     ) -> None:
         check_choice("missing", missing, MISSING)
+        self._limits = limits
         self._others: list[str] = []
-        self.paths = tuple(find_files(paths, self._others))
+        sizes: dict[str, int] = {}
+        self.paths = tuple(find_files(paths, self._others, sizes))
         self.join_small_files = join_small_files
+        self._joined = 0
         wanted = Wanted(header, separator, decimal)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            looks = list(pool.map(lambda path: _probe(path, wanted), self.paths))
+            looks = list(pool.map(lambda path: _probe(path, wanted, sizes, limits), self.paths))
         readable = [look for look in looks if isinstance(look, TableFile)]
         if not readable:
             raise InvalidInputError(_nothing_readable(looks))
         asked = [name for names in (target, columns, exclude) if names is not None for name in _listed(names)]
+        asked += () if encoder is None else encoder.columns_of(())
         self._spellings = usual_spellings([look.columns for look in readable], asked)
         self._respelled: dict[str, list[str]] = {name: [] for name in self._spellings}
         if self._spellings:
@@ -154,7 +200,11 @@ class Tables(Selected):
             text_target=text_target,
             show=partial(_example, readable),
             keep=keep,
+            numeric_only=numeric_only,
+            encoder=encoder,
+            count=partial(_count_levels, readable),
         )
+        self._selection = replace(self._selection, limits=limits)
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, _Unusable) for file in self._files):
             raise InvalidInputError(_nothing_readable(self._files))
@@ -167,7 +217,7 @@ class Tables(Selected):
     @property
     def problems(self) -> dict[str, str]:
         """The files that are known to be unusable, with the reason."""
-        return {file.path: file.reason for file in self._files if isinstance(file, _Unusable)}
+        return {shown(file.path): file.reason for file in self._files if isinstance(file, _Unusable)}
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -179,7 +229,9 @@ class Tables(Selected):
         rows_per_batch = check_count("rows_per_batch", rows_per_batch)
         bytes_per_row = self._bytes_per_row()
         pieces = [(self._pieces(file, rows_per_batch, bytes_per_row), file.rows or 0) for file in self._files]
-        if self.join_small_files:
+        small = sum(rows < rows_per_batch for _, rows in pieces)
+        self._joined = 0 if self.join_small_files or small <= _MOST_ALONE else small
+        if self.join_small_files or self._joined:
             return TableSource(_join_small(pieces, rows_per_batch), self._selection, rows_per_batch)
         return TableSource([each for each, _ in pieces], self._selection, rows_per_batch)
 
@@ -187,7 +239,13 @@ class Tables(Selected):
         if isinstance(look, _Unusable) or not look.rows:
             return look
         reason = why_unfit(look.columns, self._selection)
-        return look if reason is None else _Unusable(look.path, look.size, reason, look.rows)
+        if reason is not None:
+            return _Unusable(look.path, look.size, reason, look.rows)
+        unpacked = look.rows * len(self._selection.learned) * self._selection.dtype.itemsize
+        if unpacked > max(self._limits.max_batch_bytes, _MOST_UNPACKED * look.size):
+            reason = f"it claims {look.rows:,} rows in {in_bytes(look.size)}, as no file with different rows can"
+            return _Unusable(look.path, look.size, reason)
+        return look
 
     def _respell(self, look: TableFile | _Unusable) -> TableFile | _Unusable:
         if isinstance(look, _Unusable) or self._spellings.keys().isdisjoint(look.columns.kinds):
@@ -208,6 +266,8 @@ class Tables(Selected):
         )
 
     def _notes(self) -> Iterator[str]:
+        if self._joined:
+            yield f"{self._joined:,} files are smaller than a batch: neighbours were joined, too many to judge alone"
         if self._others:
             yield f"left out, since no format is known for the name: {some_files(self._others)}"
         for name, files in self._respelled.items():
@@ -221,11 +281,14 @@ class Tables(Selected):
                 yield f"numbers out of text in column {name!r} of {some_files([file.path for file in written])}"
         if empty := [file.path for file in self._files if isinstance(file, TableFile) and not file.rows]:
             yield f"without any row: {some_files(empty)}"
+        yield from self._selection.notes()
 
     def _pieces(self, file: TableFile | _Unusable, rows_per_batch: int, bytes_per_row: float) -> Pieces:
         if isinstance(file, TableFile):
             try:
                 return file.pieces(rows_per_batch)
+            except BombError as error:
+                return UnreadablePieces(file.path, 1, str(error))
             except Exception as error:
                 file = _Unusable(file.path, file.size, explain(error), file.rows)
         rows = file.size / bytes_per_row if file.rows is None else file.rows
@@ -250,48 +313,85 @@ def _example(files: Sequence[TableFile], name: str) -> str | None:
     return next((cell for cell in shown if cell is not None), None)
 
 
+def _count_levels(files: Sequence[TableFile], columns: Sequence[str]) -> Mapping[str, LevelCounts]:
+    """Count the levels of columns in all files that have them; of very many rows a part of each file is looked at."""
+    fit = [file for file in files if file.rows and all(name in file.columns.kinds for name in columns)]
+    share = min(1.0, _ROWS_LOOKED_AT / max(1, sum(file.rows for file in fit)))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        counts = pool.map(lambda file: levels_in(_columns_alone(file, columns, share), columns), fit)
+        return join_counts(counts, columns, complete=share == 1.0)
+
+
+def _columns_alone(file: TableFile, columns: Sequence[str], share: float) -> Iterator[pa.Table]:
+    """Yield some columns of a file, or of a share of its pieces, spread evenly; what cannot be read is left out."""
+    alone = Selection((), (), False, np.dtype(np.float64), "number", "keep", tuple(columns), Encoding(()))
+    try:
+        pieces = file.pieces(_ROWS_AT_ONCE)
+        wanted = max(1, round(share * pieces.count))
+        spans = [(place * pieces.count // wanted, place * pieces.count // wanted + 1) for place in range(wanted)]
+        for start, stop in [(0, pieces.count)] if wanted == pieces.count else spans:
+            for outcome in pieces.read(start, stop, alone):
+                if isinstance(outcome, Rows) and outcome.columns is not None:
+                    yield outcome.columns
+    except Exception:
+        # Whoever reads the batches will say what is wrong with the file.
+        return
+
+
 def _nothing_readable(looks: Sequence[TableFile | _Unusable]) -> str:
-    reasons = [f"{look.path}: {look.reason}" for look in looks if isinstance(look, _Unusable)]
+    reasons = [f"{shown(look.path)}: {look.reason}" for look in looks if isinstance(look, _Unusable)]
     if len(reasons) == 1:
         return f"The only file cannot be used. {reasons[0]}."
     more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
     return f"None of the {len(reasons)} files can be used. {'; '.join(reasons[:3])}{more}."
 
 
-def _probe(path: str, wanted: Wanted) -> TableFile | _Unusable:
+def _probe(path: str, wanted: Wanted, sizes: Mapping[str, int], limits: Limits) -> TableFile | _Unusable:
     """Look at a file: its footer, its header or its first lines."""
     format_name, compression = EXTENSIONS.get(extension_of(path) or "", ("", None))
     size = 0
     try:
         archive = archive_of(path)
-        status = os.stat(archive or path)
-        size = status.st_size
-        # Opening a pipe or a device would wait for whoever writes to it.
-        if not stat.S_ISREG(status.st_mode):
-            raise UnusableError("this is a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a plain file")
-        if size == 0:
-            raise UnusableError("the file is empty (0 bytes)")
+        size = sizes.get(path) or _size_of(archive or path)
         if archive is not None:
-            with zipfile.ZipFile(archive) as members:
+            with open_archive(archive) as members:
                 size = members.getinfo(path[len(archive) + 1 :]).file_size
         if format_name == "jsonl":
-            return look_at_json_lines(path, size, compression, archive)
+            return look_at_json_lines(path, size, compression, archive, limits)
+        if format_name == "workbook":
+            return look_at_csv(path, size, compression, archive, Wanted(wanted.header, ",", "."), limits)
         if format_name in ("csv", "tsv"):
             if format_name == "tsv" and wanted.separator is None:
                 wanted = replace(wanted, separator="\t")
-            return look_at_csv(path, size, compression, archive, wanted)
+            return look_at_csv(path, size, compression, archive, wanted, limits)
         if archive is not None:
             raise UnusableError("only text (CSV, JSON lines) can be read out of a zip archive; unpack it")
         if format_name in _BINARY:
             return _BINARY[format_name](path, size)
         if format_name == "zip":
             raise UnusableError("not a whole zip archive, or one without tables")
-        raise UnusableError(f"no format is known for a name like {os.path.basename(path)!r}")
+        raise UnusableError(f"no format is known for a name like {os.path.basename(shown(path))!r}")
     except FileNotFoundError:
         broken = "this is a link to a file that is not there"
         return _Unusable(path, size, broken if os.path.islink(path) else "the file is not there any more")
     except Exception as error:
         return _Unusable(path, size, explain(error, _FORMATS.get(format_name, "CSV")))
+
+
+def _size_of(path: str) -> int:
+    """Return the bytes of a file, which must be one that has any."""
+    if is_address(path):
+        with open_file(path, whole=False) as file:
+            size = int(file.size())
+    else:
+        status = os.stat(path)
+        size = status.st_size
+        # Opening a pipe or a device would wait for whoever writes to it.
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableError("this is a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a plain file")
+    if size == 0:
+        raise UnusableError("the file is empty (0 bytes)")
+    return size
 
 
 def _join_small(files: Sequence[tuple[Pieces, int]], rows_per_batch: int) -> list[Pieces]:
@@ -345,10 +445,12 @@ class TableSource(Selected, Source):
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         start = check_count("start", start, least=0)
-        for place in range(bisect_right(self._ends, start), len(self._pieces)):
-            pieces = self._pieces[place]
-            first_index = self._ends[place] - pieces.count
-            yield from self._partition(place, 0, pieces.count).read(max(0, start - first_index))
+        with fetching_ahead([pieces.path for pieces in self._pieces]) as about_to_read:
+            for place in range(bisect_right(self._ends, start), len(self._pieces)):
+                pieces = self._pieces[place]
+                first_index = self._ends[place] - pieces.count
+                about_to_read(place)
+                yield from self._partition(place, 0, pieces.count).read(max(0, start - first_index))
 
     def partitions(self) -> Sequence[Partition]:
         """Return parts of files that begin where reading can begin at no cost, none of them very small."""
@@ -400,16 +502,16 @@ class FilePartition(Partition):
     def label(self) -> str:  # type: ignore[override]
         """Name the file, and the batches of it if they are not all."""
         if self.count == self.pieces.count:
-            return self.pieces.path
-        return f"{self.pieces.label(self.first_piece)} and {self.count - 1} after it"
+            return shown(self.pieces.path)
+        return f"{shown(self.pieces.label(self.first_piece))} and {self.count - 1} after it"
 
     def read(self, start: int = 0) -> Iterator[Batch]:
         place = start
         while place < self.count:
             for outcome in self._outcomes(place):
-                index, label = self.first_index + place, self.pieces.label(self.first_piece + place)
+                index, label = self.first_index + place, shown(self.pieces.label(self.first_piece + place))
                 if isinstance(outcome, UnusableError):
-                    yield Batch.unreadable(index, label, str(outcome))
+                    yield Batch.unreadable(index, label, shown(str(outcome)))
                 else:
                     yield batch_of_rows(index, label, outcome, self.selection)
                 place += 1

@@ -8,8 +8,9 @@ takes one frame whole; `FrameReader` makes batches of the items of an iterable.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,14 @@ from numpy.typing import NDArray
 
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
+from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.sources.base import Source
 from robustream.sources.checking import check_choice, check_count
 from robustream.sources.iterables import CURSORS
-from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.encoder import Encoder
+from robustream.sources.tables.encoding import Encoding
+from robustream.sources.tables.error_text import UnusableError, explain, some_names
+from robustream.sources.tables.levels import LevelCounts, join_counts, levels_in
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.pieces import regroup
 from robustream.sources.tables.rows import Rows, rows_of_table
@@ -34,7 +39,19 @@ from robustream.sources.tables.schema import (
     why_unfit,
 )
 
-__all__ = ["FrameReader", "StreamSource", "StreamedTable", "arrays_of_frame", "as_table", "frame_of_rows"]
+__all__ = [
+    "FrameReader",
+    "StreamSource",
+    "StreamedTable",
+    "arrays_of_frame",
+    "as_table",
+    "encode_frame",
+    "frame_of_rows",
+]
+
+
+# Rows that are asked for at a time where a library wants to be told.
+_ROWS_AT_ONCE = 10_000
 
 
 class StreamedTable(Selected):
@@ -46,7 +63,8 @@ class StreamedTable(Selected):
     Parameters
     ----------
     item : what `robustream.sources.iterables.is_arrow_stream` knows.
-    target, columns, exclude, missing, text_target : as for `Tables`.
+    target, columns, exclude, missing, text_target, numeric_only, encoder : as for `Tables`. Levels can be learned of
+        what can be read again, and must be named for what cannot.
 
     Examples
     --------
@@ -65,6 +83,8 @@ class StreamedTable(Selected):
         exclude: str | Sequence[str] = (),
         missing: str = "skip",
         text_target: bool = False,
+        numeric_only: bool = False,
+        encoder: Encoder | None = None,
     ) -> None:
         check_choice("missing", missing, MISSING)
         self._item = item
@@ -82,6 +102,9 @@ class StreamedTable(Selected):
             exclude=exclude,
             missing=missing,
             text_target=text_target,
+            numeric_only=numeric_only,
+            encoder=encoder,
+            count=self._count_levels if self._again else None,
         )
         if hasattr(item, "collect_batches"):
             self._first = None  # nothing was read for it, and now the columns are known
@@ -98,6 +121,11 @@ class StreamedTable(Selected):
     def in_batches(self, rows_per_batch: int) -> StreamSource:
         """Cut the rows into batches of so many rows; the last one may have fewer."""
         return StreamSource(self._open, self._selection, check_count("rows_per_batch", rows_per_batch))
+
+    def _count_levels(self, columns: Sequence[str]) -> Mapping[str, LevelCounts]:
+        reader = _open_stream(self._item, list(columns))
+        tables = (pa.Table.from_batches([batch]) for batch in reader)
+        return join_counts([levels_in(tables, columns)], columns, complete=True)
 
     def _open(self) -> pa.RecordBatchReader:
         """Return the reader that was opened for the columns, and after that new ones."""
@@ -130,6 +158,11 @@ class StreamSource(Source):
     @property
     def count(self) -> None:
         """None: nobody knows how many batches will come."""
+
+    @property
+    def own_thread(self) -> bool:
+        """True: a stream may belong to the thread that opened it."""
+        return True
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         return self._read(self._open(), check_count("start", start, least=0))
@@ -167,6 +200,11 @@ def _open_stream(item: Any, columns: list[str] | None) -> pa.RecordBatchReader:
         return item
     if hasattr(item, "scanner"):
         return item.scanner(columns=columns).to_reader()
+    if hasattr(item, "with_format"):
+        tables = (pa.table(table) for table in item.with_format("arrow").iter(batch_size=_ROWS_AT_ONCE))
+        first = next(tables)
+        rest = (batch for table in tables for batch in table.cast(first.schema).to_batches())
+        return pa.RecordBatchReader.from_batches(first.schema, chain(first.to_batches(), rest))
     if hasattr(item, "collect_batches"):
         lazy = item if columns is None else item.select(columns)
         schema = lazy.limit(0).collect().to_arrow().schema
@@ -184,7 +222,9 @@ def arrays_of_frame(
     columns: Sequence[str] | None,
     exclude: str | Sequence[str],
     text_target: bool,
-) -> tuple[NDArray[Any], NDArray[Any] | None, Selection]:
+    numeric_only: bool = False,
+    encoder: Encoder | None = None,
+) -> tuple[Rows, Selection]:
     """Return X and y of a pandas, Polars or Arrow table, missing cells as NaN, and which columns they are."""
     try:
         table = as_table(frame)
@@ -199,9 +239,22 @@ def arrays_of_frame(
         exclude=exclude,
         missing="keep",
         text_target=text_target,
+        numeric_only=numeric_only,
+        encoder=encoder,
+        count=lambda names: join_counts([levels_in([table], names)], names, complete=True),
     )
-    rows = rows_of_table(table, selection)
-    return rows.X, rows.y, selection
+    return rows_of_table(table, selection), selection
+
+
+def encode_frame(frame: Any, encoding: Encoding) -> Any:
+    """Return a data frame with the columns that a model was fitted to as a table of them; others as they are."""
+    table = as_table(frame)
+    if table is None or tuple(table.column_names) == encoding.names:
+        return frame
+    if absent := [name for name in encoding.columns if name not in table.column_names]:
+        raise InvalidInputError(f"the data frame has no column {some_names(absent)}, which the model was fitted to")
+    bare = Selection(encoding.names, (), False, np.dtype(np.float64), "number", "keep", (), encoding)
+    return frame_of_rows(rows_of_table(table, bare).X, np.array(encoding.names, dtype=object))
 
 
 def frame_of_rows(X: NDArray[Any], names: NDArray[Any] | None) -> Any:
@@ -244,13 +297,16 @@ class FrameReader:
         return rows_of_table(table, self.selection), self.selection
 
     def _from_arrays(self, item: Any) -> tuple[Rows, Selection]:
-        if any(self._options[name] for name in ("target", "columns", "exclude")):
+        if any(self._options[name] for name in ("target", "columns", "exclude", "encoder")):
             raise InvalidInputError(
-                f"target, columns and exclude name columns of tables, got an item of type {type(item).__name__}."
+                f"target, columns, exclude and categories name columns of tables, "
+                f"got an item of type {type(item).__name__}."
             )
         X, y = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
-        y, table = None if y is None else np.asarray(y), as_table(X)
+        table = as_table(X)
         X, names = (_numbers(X), None) if table is None else self._from_frame(table)
+        if y is not None:
+            y = _on_gpu(y) if is_device_array(X) else np.asarray(host_array(y))
         if X.ndim != 2 or (y is not None and (y.ndim not in (1, 2) or len(y) != len(X))):
             shapes = X.shape if y is None else (X.shape, y.shape)
             raise UnusableError(f"X must be rows x columns, and y must have as many rows, got arrays of {shapes}")
@@ -283,10 +339,20 @@ def as_table(item: Any) -> pa.Table | None:
         return item
     if isinstance(item, pa.RecordBatch):
         return pa.Table.from_batches([item])
+    if isinstance(item, Mapping):
+        return pa.table({str(name): _column(values) for name, values in item.items()})
     if type(item).__module__.partition(".")[0] == "pandas" and hasattr(item, "columns"):
         return _from_pandas(item)
     # Polars, DuckDB and others speak Arrow's own interface.
     return pa.table(item) if hasattr(item, "__arrow_c_stream__") else None
+
+
+def _column(values: Any) -> pa.Array:
+    """Return values of any sort as a column; where they are of several, those that are no numbers are missing."""
+    try:
+        return pa.array(values if isinstance(values, list) else np.asarray(values), from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([float(cell) if isinstance(cell, Real) else None for cell in values], pa.float64())
 
 
 def _from_pandas(frame: Any) -> pa.Table:
@@ -301,8 +367,15 @@ def _from_pandas(frame: Any) -> pa.Table:
         ) from error
 
 
-def _numbers(values: Any) -> NDArray[Any]:
-    array = np.asarray(values)
+def _on_gpu(values: Any) -> Any:
+    from robustream.kernels.gpu.numpy_proxy import lend_table
+
+    return lend_table(values)
+
+
+def _numbers(values: Any) -> Any:
+    """Return numbers in single or double precision: those on a GPU there, others as a NumPy array."""
+    array = _on_gpu(values) if is_device_array(values) else np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise UnusableError(f"X must hold numbers, got an array of {array.dtype}")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

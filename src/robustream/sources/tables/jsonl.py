@@ -13,7 +13,7 @@ import pyarrow.json as pa_json
 from robustream.batch import Illegible
 from robustream.sources.tables.csv import numbers_in_text
 from robustream.sources.tables.csv_dialect import Dialect, as_utf_8, usual_kind
-from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.error_text import Limits, UnusableError, explain
 from robustream.sources.tables.lines import (
     BYTE_ORDER_MARK,
     HEAD_BYTES,
@@ -35,11 +35,11 @@ _LOOKED_AT = 100
 _SHOWN = 40
 
 
-def look_at_json_lines(path: str, size: int, compression: str | None, archive: str | None) -> TableFile:
+def look_at_json_lines(path: str, size: int, compression: str | None, archive: str | None, limits: Limits) -> TableFile:
     """Read the first lines of a file."""
     packing = packing_of(path, compression, archive)
     with open_text(path, packing) as file:
-        data, complete = first_lines(file, HEAD_BYTES)
+        data, complete = first_lines(file, HEAD_BYTES, limits)
     data = data if complete else data[: data.rfind(b"\n") + 1]
     begin = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     ends = [begin + end for end in row_ends(data[begin:])]
@@ -67,7 +67,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 def _outcome_of_lines(lines: bytes, selection: Selection) -> Outcome:
-    types = {name: pa.string() if name in selection.text_targets else pa.float64() for name in selection.names}
+    types = {name: pa.string() if name in selection.texts else pa.float64() for name in selection.names}
     try:
         if not lines.strip():
             return rows_of_table(pa.table({name: pa.array([], kind) for name, kind in types.items()}), selection)
@@ -97,10 +97,11 @@ def _repair(lines: bytes, selection: Selection) -> Outcome:
     columns: dict[str, pa.Array] = {}
     for name in selection.names:
         columns[name] = pa.array([_text(row.get(name)) if row else None for row in rows], pa.string())
-        if name not in selection.text_targets:
+        if name not in selection.texts:
             columns[name], cells = numbers_in_text(columns[name], name, _dialect(name))
             illegible += cells
-    return rows_of_table(pa.table(columns), selection)._replace(illegible=tuple(illegible))
+    found = rows_of_table(pa.table(columns), selection)
+    return found._replace(illegible=(*illegible, *found.illegible))
 
 
 def _text(value: Any) -> str | None:

@@ -1,15 +1,14 @@
 """Files of lines (CSV, JSON lines): cut by bytes, so that any piece can be read without the ones before it.
 
 Piece k of n holds the lines that begin between the bytes size * k / n and size * (k + 1) / n. A file that fits the head
-is cut by rows. A file that is compressed, in UTF-16 or in a zip archive is unpacked once to learn its size, and then
-read forward. If quoted fields go over several lines, the file is read once to find where records begin: outside of
-quotes the number of quotes before a place is even, since a quote within quotes is written twice.
+is cut by rows. A file that is compressed, in UTF-16, in a zip archive or a workbook is unpacked once to learn its size,
+and then read forward. If quoted fields go over several lines, the file is read once to find where records begin:
+outside of quotes the number of quotes before a place is even, since a quote within quotes is written twice.
 """
 
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,14 +20,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustream.sources.arrays import cut
-from robustream.sources.tables.error_text import UnusableError
+from robustream.sources.tables.error_text import BombError, Limits, UnusableError, in_bytes
+from robustream.sources.tables.excel import text_of_workbook
+from robustream.sources.tables.paths import WORKBOOK, open_archive, open_file
 from robustream.sources.tables.pieces import CHANGED, Outcome, Pieces, TableFile, fingerprint_of_file
 from robustream.sources.tables.schema import Columns, Selection
 
 __all__ = [
     "BYTE_ORDER_MARK",
     "HEAD_BYTES",
-    "LONGEST_LINE",
     "LineHead",
     "LinePieces",
     "Packing",
@@ -42,13 +42,17 @@ __all__ = [
 ]
 
 HEAD_BYTES = 1 << 20
-LONGEST_LINE = 1 << 24
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # What an unknown compressed file is taken to unpack to, until it has been measured.
 _USUAL_COMPRESSION = 4
 
 _STEP = 1 << 20
+# Numbers in text shrink to a third or a tenth, lines that are nearly all alike to a hundredth. What unpacks to more
+# than so many times its size, beyond so many bytes, was made to fill the machine that unpacks it.
+_MOST_UNPACKED = 200
+_LEAST_BOMB = 1 << 26
+_USUAL_LIMITS = Limits()
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _QUOTE, _LINE_BREAK = 34, 10
 
@@ -105,27 +109,29 @@ def open_text(path: str, packing: Packing) -> pa.NativeFile:
     """Open a file as text in UTF-8."""
     if packing.archive is not None:
         # The member keeps the archive open until it is closed itself.
-        with zipfile.ZipFile(packing.archive) as archive:
+        with open_archive(packing.archive) as archive:
             file = pa.PythonFile(archive.open(path[len(packing.archive) + 1 :]), mode="r")
-        if packing.compression:
-            file = pa.CompressedInputStream(file, packing.compression)
+    elif packing.compression == WORKBOOK:
+        return pa.BufferReader(text_of_workbook(path))
     else:
-        file = pa.input_stream(path, compression=packing.compression) if packing.compression else pa.OSFile(path)
+        file = open_file(path)
+    if packing.compression:
+        file = pa.CompressedInputStream(file, packing.compression)
     return pa.transcoding_input_stream(file, packing.encoding, "utf-8") if packing.encoding else file
 
 
-def first_lines(file: pa.NativeFile | BinaryIO, size: int) -> tuple[bytes, bool]:
+def first_lines(file: pa.NativeFile | BinaryIO, size: int, limits: Limits = _USUAL_LIMITS) -> tuple[bytes, bool]:
     """Return `size` bytes, more if two lines need more, and whether that is everything."""
     chunks: list[bytes] = []
     breaks = 0
-    while len(chunks) * size < LONGEST_LINE:
+    while len(chunks) * size < max(size, limits.max_line_bytes):
         chunks.append(file.read(size))
         breaks += chunks[-1].count(b"\n")
         if len(chunks[-1]) < size:
             return b"".join(chunks), True
         if breaks >= 2:
             return b"".join(chunks), False
-    raise UnusableError(f"no line ends within the first {LONGEST_LINE >> 20} MB: this is not a table in text")
+    raise limits.too_long("no line ends within the first")
 
 
 def row_ends(data: bytes, breaks_in_quotes: bool = False) -> list[int]:
@@ -182,8 +188,7 @@ def _cut_by_bytes(
     path: str, size: int, packing: Packing, head: LineHead, rows_per_batch: int, breaks_in_quotes: bool
 ) -> tuple[int, ...]:
     if not packing.plain:
-        with open_text(path, packing) as file:
-            size = sum(map(len, iter(partial(file.read, _STEP), b"")))
+        size = _unpacked_bytes(path, size, packing)
     rows_size = size - head.begin
     count = max(1, round(rows_size / (head.bytes_per_row * rows_per_batch)))
     borders = tuple(head.begin + rows_size * place // count for place in range(count + 1))
@@ -191,6 +196,22 @@ def _cut_by_bytes(
         with open_text(path, packing) as file:
             borders = _borders_at_records(file, borders)
     return borders
+
+
+def _unpacked_bytes(path: str, size: int, packing: Packing) -> int:
+    """Return the bytes of a file when it is unpacked, which is found out by doing that."""
+    if packing.archive is not None:
+        with open_archive(packing.archive) as archive:
+            size = archive.getinfo(path[len(packing.archive) + 1 :]).compress_size
+    most, unpacked = max(_LEAST_BOMB, _MOST_UNPACKED * size), 0
+    with open_text(path, packing) as file:
+        for chunk in iter(partial(file.read, _STEP), b""):
+            unpacked += len(chunk)
+            if unpacked > most:
+                raise BombError(
+                    f"it unpacks to more than {_MOST_UNPACKED} times its {in_bytes(size)}, as no table of numbers does"
+                )
+    return unpacked
 
 
 def _cut_by_rows(
@@ -246,9 +267,9 @@ class LinePieces(Pieces):
 
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
         with open_text(self.path, self.packing) as file:
-            for lines in lines_between(file, self.borders[start : stop + 1]):
+            for lines in lines_between(file, self.borders[start : stop + 1], selection.limits):
                 # An unusable piece leaves the next ones as they are: each begins at a line of its own.
-                yield self.parse(lines, selection)
+                yield lines if isinstance(lines, UnusableError) else self.parse(lines, selection)
 
     def fingerprint(self) -> str:
         if self.packing.archive is None:
@@ -256,13 +277,16 @@ class LinePieces(Pieces):
         return f"{fingerprint_of_file(self.packing.archive)} {self.path[len(self.packing.archive) + 1 :]}"
 
 
-def lines_between(file: pa.NativeFile, borders: Sequence[int]) -> Iterator[bytes]:
+def lines_between(
+    file: pa.NativeFile, borders: Sequence[int], limits: Limits = _USUAL_LIMITS
+) -> Iterator[bytes | UnusableError]:
     """Yield, for each two neighbouring borders, the lines that begin at or after the first and before the second.
 
     Parameters
     ----------
     file : opened at its beginning; one that can seek is not read before the first border.
     borders : bytes in rising order. A line begins after a line break, and at byte 0.
+    limits : the most bytes of a line, and of what lies between two borders.
     """
     # One byte more than asked tells whether a line begins right at the border.
     position = max(0, borders[0] - 1)
@@ -273,18 +297,29 @@ def lines_between(file: pa.NativeFile, borders: Sequence[int]) -> Iterator[bytes
         left = position
         while left > 0 and (skipped := text.read(min(_STEP, left))):
             left -= len(skipped)
+    long_until = 0  # where the last line ended that was too long
     if borders[0] > 0:
-        position += len(_rest_of_line(text))
+        size, _ = _rest_of_line(text, 0)
+        position += size
+        long_until = position if size > limits.max_line_bytes else 0
     for stop in borders[1:]:
+        limits.check_batch(stop - position, "a batch of lines")
         lines = text.read(stop - position) if position < stop else b""
-        if lines and not lines.endswith(b"\n"):
-            lines += _rest_of_line(text)
         position += len(lines)
-        yield lines
+        if lines and not lines.endswith(b"\n"):
+            size, rest = _rest_of_line(text, limits.max_line_bytes)
+            lines, position = lines + rest, position + size
+            long_until = position if size > limits.max_line_bytes else long_until
+        yield limits.too_long() if stop <= long_until else lines
 
 
-def _rest_of_line(text: io.BufferedReader) -> bytes:
-    line = text.readline(LONGEST_LINE + 1)
-    if len(line) > LONGEST_LINE:
-        raise UnusableError(f"a line is longer than {LONGEST_LINE >> 20} MB: this is not a table in text")
-    return line
+def _rest_of_line(text: io.BufferedReader, most: int) -> tuple[int, bytes]:
+    """Read to the end of a line, however far that is; return its size and its first bytes, no more than `most`."""
+    size, parts = 0, []
+    while part := text.readline(_STEP):
+        if size + len(part) <= most:
+            parts.append(part)
+        size += len(part)
+        if part.endswith(b"\n"):
+            break
+    return size, b"".join(parts)

@@ -1,4 +1,4 @@
-"""Rows with missing cells: dropped and counted by column, or the reason why a batch cannot be used.
+"""Rows with missing cells: used or dropped, counted by column, or the reason why a batch cannot be used.
 
 `batch_of_rows` makes a batch of rows that were read; `ScreenedSource` does the same for batches from anywhere.
 """
@@ -12,39 +12,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.batch import Batch, Illegible
+from robustream.batch import LOST, LOST_DIFFER, Batch, Illegible
 from robustream.sources.base import Partition, Source
 from robustream.sources.tables.rows import Rows
 from robustream.sources.tables.schema import Selection
 
 __all__ = ["MISSING", "ScreenedSource", "batch_of_rows"]
 
-MISSING = ("skip", "skip-infinite", "error", "keep")
+MISSING = ("use", "skip", "skip-infinite", "error", "keep")
 
 _CLASS_TYPES = {"integer": np.int64, "boolean": np.bool_}
 
 _LACKING, _INFINITE, _UNREADABLE = "missing", "infinite", "unreadable"
 _LINES = "unreadable lines"
+# So many standard errors are chance once in 500 million, so that thousands of columns and batches may be asked; and
+# fewer rows than that show nothing.
+_SURELY, _FEWEST_LOST = 6.0, 5
 
 
 def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> Batch:
     """Make the batch of some rows, by the rule for missing cells.
 
-    Rows in which a cell is missing (null or NaN) are left out. `stats` counts them: "rows dropped", and "missing:name"
+    With "use" cells that are missing (null or NaN) stay so, and rows without a target or without any cell are left out;
+    with "skip" all rows in which a cell is missing are. `stats` counts them: "rows dropped", and "missing:name"
     for each column; "unreadable:name" where cells hold no number, and "unreadable lines". A batch that loses more than
     half of its rows is unreadable, and so is one with an infinite cell: whoever wrote it divided by zero or overflowed.
     With `missing="skip-infinite"` such rows are left out and counted too, with "error" one missing cell is enough to
     fail, and with "keep" all stay as they are.
     """
-    X, y, illegible, columns = rows
+    X, y, illegible, columns, noticed = rows
     if not len(X):
         return Batch.unreadable(index, label, "no row begins here: the rows of this file differ much in length")
     if selection.missing == "keep" or (_all_finite(X) and (y is None or _all_finite(y))):
-        return Batch(index, label, X, _classes(y, selection), illegible=illegible, columns=columns)
+        return Batch(index, label, X, _classes(y, selection), stats=noticed, illegible=illegible, columns=columns)
     bad, stats = _count_bad(X, y, selection)
     _tell_apart(stats, illegible)
+    if selection.missing == "use":
+        bad = np.isinf(X).any(axis=1) | np.isnan(X).all(axis=1)
+        if y is not None:
+            bad |= (_missing(y) | _infinite(y)).reshape(len(y), -1).any(axis=1)
     dropped = int(bad.sum())
     stats["rows dropped"] = dropped
+    stats |= noticed
     infinite = {name: count for name, count in stats.items() if name.startswith(_INFINITE)}
     reason = None
     if infinite and selection.missing != "skip-infinite":
@@ -56,9 +65,50 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
     if reason is not None:
         return Batch.unreadable(index, label, reason, stats)
     kept = ~bad
+    lost = _describe_lost(label, _cells_by_name(X, y, selection), bad, _worst(stats, illegible), illegible)
     y = None if y is None else _classes(y[kept], selection)
     columns = None if columns is None else columns.filter(kept)
-    return Batch(index, label, X[kept], y, None, stats, kept, illegible, columns)
+    return Batch(index, label, X[kept], y, None, stats, kept, illegible, columns, lost)
+
+
+def _describe_lost(
+    label: str, columns: dict[str, NDArray[Any]], bad: NDArray[np.bool_], example: str, illegible: Sequence[Illegible]
+) -> dict[str, float]:
+    """Tell how many rows of a file were dropped, with an example, and whether they differ from the others."""
+    file, place, span = label.rpartition("#")
+    if not place:
+        return {}
+    first = next((cells for cells in illegible if example.startswith(cells.reason)), None)
+    if first is not None:
+        begin = span.partition("-")[0]
+        where = (
+            f"row {int(begin) + first.row}" if begin.isdigit() else f"row {first.row} from {span.partition('-')[0]} on"
+        )
+        example = f"{where}: {example}"
+    told = {f"{LOST}{file}\n{example}": float(bad.sum())}
+    scores = {name: _difference(column[bad], column[~bad]) for name, column in columns.items()}
+    name, score = max(scores.items(), key=lambda item: abs(item[1]))
+    if abs(score) > _SURELY:
+        told[f"{LOST_DIFFER}{file}\n{name!r} is {'larger' if score > 0 else 'smaller'} in them"] = abs(score)
+    return told
+
+
+def _cells_by_name(X: NDArray[Any], y: NDArray[Any] | None, selection: Selection) -> dict[str, NDArray[Any]]:
+    columns = dict(zip(selection.features, X.T, strict=False))
+    if y is not None and y.dtype != object:
+        columns |= dict(zip(selection.targets, y.reshape(len(y), -1).T, strict=False))
+    return columns
+
+
+def _difference(lost: NDArray[Any], kept: NDArray[Any]) -> float:
+    """Return how far apart the ranks of two samples are, in standard errors (the test of Mann and Whitney)."""
+    lost = lost[np.isfinite(lost)]
+    if len(lost) < _FEWEST_LOST:
+        return 0.0
+    ordered, n, m = np.sort(kept), len(kept), len(lost)
+    below, up_to = (np.searchsorted(ordered, lost, side) for side in ("left", "right"))
+    wins = 0.5 * float((below + up_to).sum())
+    return (wins - 0.5 * n * m) / float(np.sqrt(n * m * (n + m + 1.0) / 12.0))
 
 
 def _all_finite(values: NDArray[Any]) -> bool:
@@ -72,14 +122,17 @@ def _all_finite(values: NDArray[Any]) -> bool:
 def _count_bad(X: NDArray[Any], y: NDArray[Any] | None, selection: Selection) -> tuple[NDArray[Any], dict[str, float]]:
     bad = np.zeros(len(X), dtype=bool)
     stats: dict[str, float] = {}
-    parts = [(selection.features, X)]
+    parts = [(selection.origins, X)]
     if y is not None:
         parts.append((selection.targets, y.reshape(len(y), -1)))
     for names, values in parts:
         for what, cells in (_LACKING, _missing(values)), (_INFINITE, _infinite(values)):
             bad |= cells.any(axis=1)
             counts = cells.sum(axis=0)
-            stats |= {f"{what}:{names[place]}": float(counts[place]) for place in np.flatnonzero(counts)}
+            for place in np.flatnonzero(counts):
+                # Several columns of X may come from one column of the table.
+                key = f"{what}:{names[place]}"
+                stats[key] = max(stats.get(key, 0.0), float(counts[place]))
     return bad, stats
 
 
@@ -113,7 +166,8 @@ def _move(stats: dict[str, float], source: str, target: str | None, count: int) 
 
 def _worst(stats: dict[str, float], illegible: Sequence[Illegible]) -> str:
     """Say what most rows cannot be used for."""
-    key = max((key for key in stats if ":" in key or key == _LINES), key=lambda key: stats[key])
+    kinds = (_LACKING, _INFINITE, _UNREADABLE, _LINES)
+    key = max((key for key in stats if key.partition(":")[0] in kinds), key=lambda key: stats[key])
     what, _, name = key.partition(":")
     count = int(stats[key])
     if what in (_UNREADABLE, _LINES):
@@ -150,6 +204,11 @@ class ScreenedSource(Source):
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         return (_screen(batch, self._selection) for batch in self._source.batches(start))
+
+    @property
+    def own_thread(self) -> bool:
+        """Whether the thread that drives the run must read."""
+        return self._source.own_thread
 
     def partitions(self) -> Sequence[Partition] | None:
         """Return the partitions of the source; whoever reads them screens them."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.orc as pa_orc
 
 from robustream.sources.tables.error_text import UnusableError, some_names
+from robustream.sources.tables.paths import open_file
 from robustream.sources.tables.pieces import CHANGED, GroupedPieces, Outcome, TableFile, regroup
 from robustream.sources.tables.rows import rows_of_table
 from robustream.sources.tables.schema import NUMERIC, Selection, columns_of_schema, kind_of
@@ -19,7 +20,7 @@ __all__ = ["OrcPieces", "look_at_orc"]
 
 def look_at_orc(path: str, size: int) -> TableFile:
     """Read the footer of a file, and the rows of each of its stripes."""
-    with pa.OSFile(path) as opened:
+    with open_file(path) as opened:
         file = pa_orc.ORCFile(opened)
         schema = file.schema
         # The footer does not say how many rows a stripe has. One column of numbers is enough to tell.
@@ -38,12 +39,14 @@ class OrcPieces(GroupedPieces):
 
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
         groups, skip, sizes = self.covering(start, stop)
-        with pa.OSFile(self.path) as opened:
+        with open_file(self.path) as opened:
             file = pa_orc.ORCFile(opened)
             if absent := [name for name in selection.names if name not in file.schema.names]:
                 raise UnusableError(f"it has no column {some_names(absent)}")
             if (file.nstripes, file.nrows) != (len(self.groups), self.rows):
                 raise UnusableError(CHANGED)
+            for rows in (self.groups[place] for place in groups):
+                self.check_group(rows, selection, "a stripe")
             stripes = (_stripe(file, place, selection) for place in groups)
             for table in regroup(stripes, skip, sizes):
                 yield rows_of_table(table, selection)

@@ -11,14 +11,16 @@ import os
 import zlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
 
+from robustream.files.addresses import find, is_address, shown
 from robustream.sources.arrays import batch_count
 from robustream.sources.tables.error_text import UnusableError, explain
 from robustream.sources.tables.rows import Rows
@@ -40,6 +42,8 @@ __all__ = [
 CHANGED = "the file has changed since it was first looked at"
 
 _LOOKED_AT = 1 << 16
+# The bytes of a number in memory.
+_CELL = 8
 
 Outcome = Rows | UnusableError
 
@@ -72,9 +76,15 @@ class Pieces(ABC):
 
 
 def fingerprint_of_file(path: str) -> str:
-    """Return a digest of a file's name, its size, and its first and last 64 kB; no protection against forgery."""
-    name = os.path.basename(path)
+    """Return a digest of a file's name, its size, and its first and last 64 kB; no protection against forgery.
+
+    Of an object elsewhere it has the time at which that was written, in place of the bytes.
+    """
+    name = os.path.basename(shown(path))
     try:
+        if is_address(path):
+            found = find(path)
+            return f"{name} {found.kind} {found.size} {found.written}"
         # Devices and pipes would wait for whoever writes to them.
         if not os.path.isfile(path):
             return f"{name} not a file"
@@ -160,7 +170,11 @@ class JoinedPieces(Pieces):
         X = np.concatenate([part.X for part in parts])
         columns = [part.columns for part in parts if part.columns is not None]
         y = np.concatenate(targets) if targets else None
-        yield Rows(X, y, tuple(illegible), pa.concat_tables(columns, promote_options="permissive") if columns else None)
+        along = pa.concat_tables(columns, promote_options="permissive") if columns else None
+        stats: Counter[str] = Counter()
+        for part in parts:
+            stats.update(part.stats)
+        yield Rows(X, y, tuple(illegible), along, stats)
 
     def fingerprint(self) -> str:
         return "\n".join(member.fingerprint() for member in self.members)
@@ -192,11 +206,8 @@ class RespelledPieces(Pieces):
         return self.pieces.starts()
 
     def read(self, start: int, stop: int, selection: Selection) -> Iterator[Outcome]:
-        features, targets = (
-            tuple(self.spelled.get(name, name) for name in names) for names in (selection.features, selection.targets)
-        )
         usual = {name: best for best, name in self.spelled.items()}
-        for outcome in self.pieces.read(start, stop, replace(selection, features=features, targets=targets)):
+        for outcome in self.pieces.read(start, stop, selection.respelled(self.spelled)):
             if isinstance(outcome, Rows) and outcome.illegible:
                 illegible = tuple(
                     cells._replace(column=usual.get(cells.column or "", cells.column)) for cells in outcome.illegible
@@ -236,6 +247,10 @@ class GroupedPieces(Pieces):
     def slice_of(self, place: int) -> slice:
         """Return the rows of a piece."""
         return slice(place * self.rows // self.count, (place + 1) * self.rows // self.count)
+
+    def check_group(self, rows: int, selection: Selection, what: str) -> None:
+        """Raise if so many rows, which must be in memory at once, take too much of it."""
+        selection.limits.check_batch(rows * _CELL * len(selection.names), f"{what} of {rows:,} rows")
 
     def label(self, place: int) -> str:
         rows = self.slice_of(place)

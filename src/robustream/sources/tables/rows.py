@@ -6,7 +6,8 @@ column through a whole batch would touch every line of memory once for each colu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustream.batch import Illegible
+from robustream.sources.tables.encoding import UNSEEN
 from robustream.sources.tables.error_text import UnusableError, some_names
 from robustream.sources.tables.schema import NUMERIC, Selection, describe_kind, kind_of
 
@@ -30,6 +32,7 @@ class Rows(NamedTuple):
     y: NDArray[Any] | None
     illegible: tuple[Illegible, ...] = ()
     columns: pa.Table | None = None  # those that come along
+    stats: Mapping[str, float] = {}  # what was noticed on the way
 
 
 def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Rows:
@@ -41,24 +44,36 @@ def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Row
     targets = np.empty((table.num_rows, len(selection.targets)), dtype=_target_dtype(selection))
     batches = table.to_batches() if isinstance(table, pa.Table) else [table]
     first = 0
+    stats: Counter[str] = Counter()
+    illegible: list[Illegible] = []
+    read = _text if selection.target_kind == "text" else _numbers
     for batch in batches:
         rows = slice(first, first + batch.num_rows)
-        _fill(X[rows], [_numbers(batch.column(name), name) for name in selection.features])
-        read = _text if selection.target_kind == "text" else _numbers
-        _fill(targets[rows], [read(batch.column(name), name) for name in selection.targets])
+        if selection.encoding is None:
+            _fill(X[rows], [_numbers(batch.column(name), name) for name in selection.features])
+            _fill(targets[rows], [read(batch.column(name), name) for name in selection.targets])
+        else:
+            encoded = selection.encoding.encode(batch, _numbers, targets=bool(selection.targets))
+            _fill(X[rows], encoded.columns)
+            _fill(targets[rows], encoded.targets or [read(batch.column(name), name) for name in selection.targets])
+            stats.update({f"{UNSEEN}{name}": cells for name, cells in encoded.unseen.items()})
+            illegible += [cells._replace(row=first + cells.row) for cells in encoded.illegible]
         first += batch.num_rows
-    return Rows(X, _shaped(targets, selection), columns=_along(table, selection))
+    return Rows(X, _shaped(targets, selection), tuple(illegible), _along(table, selection), stats)
 
 
 def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selection) -> Rows:
     """Return X and y of the rows of an array whose columns `places` are the selected ones, in their order."""
+    if selection.encoding is not None:
+        columns = {name: pa.array(matrix[:, place]) for name, place in zip(selection.names, places, strict=True)}
+        return rows_of_table(pa.table(columns), selection)
     features, learned = len(selection.features), len(selection.learned)
     with np.errstate(over="ignore"):
         X = _take(matrix, places[:features]).astype(selection.dtype, order="C", copy=True)
         targets = _take(matrix, places[features:learned]).astype(_target_dtype(selection), order="C", copy=True)
     place_of = dict(zip(selection.names, places, strict=True))
-    columns = {name: pa.array(matrix[:, place_of[name]]) for name in selection.keep}
-    return Rows(X, _shaped(targets, selection), columns=pa.table(columns) if columns else None)
+    along = {name: pa.array(matrix[:, place_of[name]]) for name in selection.keep}
+    return Rows(X, _shaped(targets, selection), columns=pa.table(along) if along else None)
 
 
 def _along(table: pa.Table | pa.RecordBatch, selection: Selection) -> pa.Table | None:

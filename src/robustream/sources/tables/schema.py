@@ -10,17 +10,23 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from robustream.errors import InvalidInputError
-from robustream.sources.tables.error_text import some_names
+from robustream.sources.tables.error_text import Limits, some_names
+from robustream.sources.tables.expressions import columns_in
+
+if TYPE_CHECKING:
+    from robustream.sources.tables.encoder import Encoder
+    from robustream.sources.tables.encoding import Encoding
+    from robustream.sources.tables.levels import CountLevels
 
 __all__ = [
     "NUMBERS_IN_TEXT",
@@ -172,12 +178,15 @@ class Selection:
 
     Parameters
     ----------
-    features, targets : names of columns.
+    features, targets : names of the columns of X and y.
     single : whether y has one dimension.
     dtype : type of X, and of a y of numbers.
     target_kind : "number", or what the targets hold where they are classes: "integer", "boolean", "text", "float64".
     missing : "skip", "skip-infinite", "error" or "keep"; see `Tables`.
     keep : names of columns that come along as they are, whatever they hold.
+    encoding : how X is made, where its columns are not those of the table.
+    left_out : columns that were left out since they hold no numbers.
+    limits : what reading a batch may cost.
     """
 
     features: tuple[str, ...]
@@ -188,11 +197,22 @@ class Selection:
     missing: str
     # Not in the text that a checkpoint keeps of a selection: what comes along does not change a fit.
     keep: tuple[str, ...] = field(default=(), repr=False)
+    encoding: Encoding | None = None
+    left_out: tuple[str, ...] = field(default=(), repr=False)
+    limits: Limits = field(default=Limits(), repr=False)
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The columns that X and y are made of."""
-        return self.features + self.targets
+        """The columns of the table that X and y are made of."""
+        if self.encoding is None:
+            return self.features + self.targets
+        targets = self.encoding.target_columns if self.encoding.targets and self.targets else self.targets
+        return tuple(dict.fromkeys(self.encoding.columns + targets))
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The column of the table that each column of X comes from."""
+        return self.features if self.encoding is None else self.encoding.origins
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -207,7 +227,29 @@ class Selection:
     @property
     def texts(self) -> frozenset[str]:
         """The columns that are read as text where a format has no types."""
-        return self.text_targets | (frozenset(self.keep) - frozenset(self.learned))
+        categories = frozenset() if self.encoding is None else self.encoding.texts
+        return self.text_targets | categories | (frozenset(self.keep) - frozenset(self.learned))
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a person should know of the columns."""
+        if self.left_out:
+            yield f"columns without numbers, left out: {', '.join(map(repr, self.left_out))}"
+        if self.encoding is not None:
+            yield from self.encoding.describe()
+
+    @property
+    def nulls_in_text(self) -> bool:
+        """Whether words such as NA stand for missing cells in text, too."""
+        return bool(self.text_targets) or self.encoding is not None
+
+    def respelled(self, spelled: Mapping[str, str]) -> Selection:
+        """Return the selection for a table that spells names otherwise; `spelled` has its spellings by usual name."""
+        features, targets = (
+            tuple(spelled.get(name, name) for name in names) for names in (self.features, self.targets)
+        )
+        if self.encoding is None:
+            return replace(self, features=features, targets=targets)
+        return replace(self, targets=targets, encoding=self.encoding.respelled(spelled))
 
 
 class Selected:
@@ -218,7 +260,7 @@ class Selected:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the table beside what failed."""
-        return ()
+        return tuple(self._selection.notes())
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -229,6 +271,11 @@ class Selected:
     def target_names(self) -> tuple[str, ...]:
         """The names of the columns of y."""
         return self._selection.targets
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """How X is made, where its columns are not those of the table."""
+        return self._selection.encoding
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -244,7 +291,8 @@ class UnknownColumnsError(InvalidInputError):
         there = f"Did you mean {some_names(near)}?" if near else f"The columns are {some_names(list(known), most=20)}."
         self.argument = argument
         self.lacking = f"no file has a column {some_names(list(absent))}. {there}{_hint(known)}"
-        super().__init__(f"{argument} must be names of columns; {self.lacking}", argument, *_header(known))
+        must = "must name columns that are there" if argument == "formula" else "must be names of columns"
+        super().__init__(f"{argument} {must}; {self.lacking}", argument, *_header(known))
 
 
 def choose_columns(
@@ -257,37 +305,73 @@ def choose_columns(
     text_target: bool,
     show: Callable[[str], str | None] = lambda name: None,
     keep: Sequence[str] = (),
+    numeric_only: bool = False,
+    encoder: Encoder | None = None,
+    count: CountLevels = None,
 ) -> Selection:
-    """Decide what is read from all tables; see `Tables` for the parameters. `show` shows a cell of a column."""
+    """Decide what is read from all tables; see `Tables` for the parameters.
+
+    `show` shows a cell of a column; `count` counts the levels of columns.
+    """
     targets = _names("target", target)
     left_out = _names("exclude", exclude)
     wanted = None if columns is None else _names("columns", columns)
     beside = _names("keep", keep)
     known = Counter(name for table in tables for name in table.kinds)
-    for argument, names in ("target", targets), ("exclude", left_out), ("columns", wanted or ()), ("keep", beside):
+    common = [name for name in _common(tables, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
+    encoded: tuple[str, ...] = ()
+    if encoder is not None:
+        if encoder.target_expressions and targets:
+            named = (name for expression in encoder.target_expressions for name in columns_in(expression))
+            targets = tuple(dict.fromkeys(named))
+        usable = [name for name in common if not numeric_only or _usual_kind(name, tables) in NUMERIC]
+        encoded = encoder.columns_of([name for name in usable if name not in targets])
+    for argument, names in (
+        ("target", targets),
+        ("exclude", left_out),
+        ("columns", wanted or ()),
+        ("keep", beside),
+        ("columns" if encoder is None else encoder.argument, encoded),
+    ):
         if absent := [name for name in names if name not in known]:
             raise UnknownColumnsError(argument, absent, list(known))
-        if both := [name for name in names if argument in ("exclude", "columns") and name in targets]:
+        if both := [name for name in names if argument not in ("target", "keep") and name in targets]:
             raise InvalidInputError(f"{argument} must not name the target, got {some_names(both)} in both.", argument)
-    if wanted is None:
-        common = [name for name in _common(tables, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
+    if both := [name for name in encoded if name in left_out]:
+        raise InvalidInputError(f"exclude must not name what is asked for, got {some_names(both)} in both.", "exclude")
+    if encoder is not None and encoder.names_all:
+        features = encoded
+    elif wanted is None:
         features = tuple(name for name in common if name not in targets and name not in left_out)
+        features += tuple(name for name in encoded if name not in features)
     else:
-        features = tuple(name for name in wanted if name not in left_out)
+        features = tuple(dict.fromkeys(name for name in (*wanted, *encoded) if name not in left_out))
+    kinds = {name: _usual_kind(name, tables) for name in features + targets}
+    dropped: tuple[str, ...] = ()
+    if numeric_only:
+        dropped = tuple(name for name in features if kinds[name] not in NUMERIC and name not in encoded)
+        features = tuple(name for name in features if name not in dropped)
     if not features:
         raise InvalidInputError(
             f"No column is left to learn from; most files have {some_names(list(known))}.", "columns", "exclude"
         )
-    kinds = {name: _usual_kind(name, tables) for name in features + targets}
-    _refuse_text(features, kinds, show)
+    encoding = None if encoder is None else encoder.encoding(features, kinds, count)
+    if encoding is None:
+        _refuse_text(features, kinds, show)
+    else:
+        _refuse_unfit(features, kinds, encoding, show)
+    numbers = features if encoding is None else tuple(name for name in features if name in encoding.number_columns)
+    narrow = bool(numbers) and all(kinds[name] == "float32" for name in numbers)
     return Selection(
-        features,
-        targets,
+        features if encoding is None else encoding.names,
+        targets if encoding is None or not encoding.targets or not targets else encoding.targets,
         isinstance(target, str),
-        np.dtype(np.float32 if all(kinds[name] == "float32" for name in features) else np.float64),
+        np.dtype(np.float32 if narrow else np.float64),
         _target_kind(targets, kinds, text_target, show),
         missing,
         beside,
+        encoding,
+        dropped,
     )
 
 
@@ -299,9 +383,14 @@ def why_unfit(table: Columns, selection: Selection) -> str | None:
         return f"it has more than one column named {some_names(doubled)}"
     if table.certain:
         for name in selection.learned:
-            kind = table.kinds[name]
-            if kind not in NUMERIC and not (kind == "text" and name in selection.text_targets):
-                return f"column {name!r} holds {describe_kind(kind)} where numbers are needed"
+            kind, encoding = table.kinds[name], selection.encoding
+            if encoding is not None and name not in selection.targets:
+                needed = encoding.needs(name, kind)
+            else:
+                fits = kind in NUMERIC or (kind == "text" and name in selection.text_targets)
+                needed = None if fits else "numbers"
+            if needed is not None:
+                return f"column {name!r} holds {describe_kind(kind)} where {needed} are needed"
     return None
 
 
@@ -361,10 +450,37 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str], show: Callable[
         verb = "holds" if len(refused) == 1 else "hold"
         raise InvalidInputError(
             f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
-            f"exclude=[...] leaves columns out.{_hint(list(kinds))}",
+            f"exclude=[...] leaves columns out, numeric_only=True all such, and {_becomes(refused, kinds)}."
+            f"{_hint(list(kinds))}",
             "exclude",
+            "numeric_only",
+            "dates" if _are_dates(refused, kinds) else "categorical",
             *_header(list(kinds)),
         )
+
+
+def _are_dates(refused: Sequence[str], kinds: dict[str, str]) -> bool:
+    return all(kinds[name] == "date" for name in refused)
+
+
+def _becomes(refused: Sequence[str], kinds: dict[str, str]) -> str:
+    if _are_dates(refused, kinds):
+        return "dates=[...] makes days of dates"
+    return "categorical=[...] makes indicators of text"
+
+
+def _refuse_unfit(
+    features: Sequence[str], kinds: dict[str, str], encoding: Encoding, show: Callable[[str], str | None]
+) -> None:
+    """Refuse what an encoding cannot take."""
+    if not encoding.names:
+        raise InvalidInputError("No column is left to learn from: each category has a single level.", "categorical")
+    for name in features:
+        if name in encoding.number_columns and name not in encoding.texts:
+            _refuse_text([name], kinds, show)
+        elif needed := encoding.needs(name, kinds[name]):
+            holds = describe_kind(kinds[name])
+            raise InvalidInputError(f"column {name!r} must hold {needed}, and holds {holds}.", "dates", "categorical")
 
 
 def _shown(name: str, show: Callable[[str], str | None]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import BinaryIO
 
@@ -15,9 +16,10 @@ from robustream.sources.base import Source
 from robustream.sources.checking import check_choice, check_count
 from robustream.sources.tables.csv import outcome_of_lines
 from robustream.sources.tables.csv_dialect import Head, Wanted, describe_head
-from robustream.sources.tables.error_text import UnusableError, explain
+from robustream.sources.tables.encoder import Encoder
+from robustream.sources.tables.error_text import Limits, UnusableError, explain
 from robustream.sources.tables.frames import StreamSource
-from robustream.sources.tables.lines import LONGEST_LINE, encoding_of, first_lines
+from robustream.sources.tables.lines import encoding_of, first_lines
 from robustream.sources.tables.missing import MISSING, batch_of_rows
 from robustream.sources.tables.pieces import Outcome
 from robustream.sources.tables.schema import Selected, Selection, choose_columns, columns_of_schema
@@ -29,6 +31,7 @@ _ARROW_STREAM = b"\xff\xff\xff\xff"
 _ARROW_FILE = b"ARROW1\0\0"
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _STEP = 1 << 16
+_USUAL_LIMITS = Limits()
 
 
 class PipedTable(Selected):
@@ -39,7 +42,8 @@ class PipedTable(Selected):
     Parameters
     ----------
     stream : what to read; by default standard input.
-    target, columns, exclude, missing, header, separator, decimal, text_target, keep : as for `Tables`.
+    target, columns, exclude, missing, header, separator, decimal, text_target, keep, numeric_only, encoder, limits :
+        as for `Tables`; levels of categories must be named.
     """
 
     def __init__(
@@ -55,6 +59,9 @@ class PipedTable(Selected):
         decimal: str | None = None,
         text_target: bool = False,
         keep: Sequence[str] = (),
+        numeric_only: bool = False,
+        encoder: Encoder | None = None,
+        limits: Limits = _USUAL_LIMITS,
     ) -> None:
         check_choice("missing", missing, MISSING)
         try:
@@ -63,7 +70,7 @@ class PipedTable(Selected):
                 self._content: pa.RecordBatchReader | Head = pa.ipc.open_stream(self._pipe.as_file())
                 known = columns_of_schema(self._content.schema)
             else:
-                self._content = describe_head(*self._pipe.first_lines(), Wanted(header, separator, decimal))
+                self._content = describe_head(*self._pipe.first_lines(limits), Wanted(header, separator, decimal))
                 known = self._content.columns
         except (UnusableError, pa.ArrowException, OSError) as error:
             raise InvalidInputError(f"Nothing can be read from {_NAME}: {explain(error)}.") from error
@@ -75,7 +82,10 @@ class PipedTable(Selected):
             missing=missing,
             text_target=text_target,
             keep=keep,
+            numeric_only=numeric_only,
+            encoder=encoder,
         )
+        self._selection = replace(self._selection, limits=limits)
 
     @property
     def rows(self) -> None:
@@ -129,7 +139,7 @@ class PipedSource(Source):
     def _outcomes(self, start: int) -> Iterator[tuple[Outcome, int]]:
         dialect = self._head.dialect
         chunks = self._pipe.chunks(self._head.begin)
-        groups = lines_in_groups(chunks, self._rows_per_batch, dialect.breaks_in_quotes)
+        groups = lines_in_groups(chunks, self._rows_per_batch, dialect.breaks_in_quotes, self._selection.limits)
         try:
             for lines, rows in islice(groups, start, None):
                 yield outcome_of_lines(dialect, lines, self._selection), rows
@@ -165,9 +175,9 @@ class _Pipe:
             self._file.prefix = b""
         return pa.PythonFile(self._file, mode="r")
 
-    def first_lines(self) -> tuple[bytes, bool]:
+    def first_lines(self, limits: Limits) -> tuple[bytes, bool]:
         """Return the first lines, and whether that is all; they come again with `chunks`."""
-        self._head, complete = first_lines(self._file, _STEP)
+        self._head, complete = first_lines(self._file, _STEP, limits)
         return self._head, complete
 
     def chunks(self, begin: int) -> Iterator[bytes]:
@@ -210,24 +220,36 @@ class _Prefixed:
         self.closed = True
 
 
-def lines_in_groups(chunks: Iterator[bytes], size: int, breaks_in_quotes: bool = False) -> Iterator[tuple[bytes, int]]:
+def lines_in_groups(
+    chunks: Iterator[bytes], size: int, breaks_in_quotes: bool = False, limits: Limits = _USUAL_LIMITS
+) -> Iterator[tuple[bytes, int]]:
     """Yield groups of rows that are not empty, with their number: `size`, and in the last group what is left.
 
     >>> list(lines_in_groups(iter([b"1\\n2", b"2\\n\\n3\\n"]), 2))
     [(b'1\\n22', 2), (b'3', 1)]
     """
-    lines = _lines(chunks)
+    lines = _lines(chunks, limits)
     rows = (line for line in (_join_records(lines) if breaks_in_quotes else lines) if line and line != b"\r")
-    while group := list(islice(rows, size)):
+    while group := _group(rows, size, limits):
         yield b"\n".join(group), len(group)
 
 
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _group(rows: Iterator[bytes], size: int, limits: Limits) -> list[bytes]:
+    group: list[bytes] = []
+    taken = 0
+    for row in islice(rows, size):
+        group.append(row)
+        taken += len(row)
+        limits.check_batch(taken, "a batch of lines")
+    return group
+
+
+def _lines(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
-        if len(rest) > LONGEST_LINE:
-            raise UnusableError(f"a line is longer than {LONGEST_LINE >> 20} MB: this is not a table in text")
+        if len(rest) > limits.max_line_bytes:
+            raise limits.too_long()
         yield from whole
     yield rest
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from robustream.errors import InvalidInputError, StorageError
+from robustream.files import write_atomically
+from robustream.files.addresses import as_text, is_address, shown
 
 __all__ = ["table_writer"]
 
@@ -35,12 +38,13 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], 
             appender.close()
             sys.stdout.flush()
         return
-    final = Path(path)
+    final, elsewhere = Path(shown(as_text(path))), is_address(path)
     make = _WRITERS.get(final.suffix.lower())
     if make is None:
         raise InvalidInputError(f"out must end in one of {', '.join(_WRITERS)}, got {final.name}", "out")
     try:
-        handle, name = tempfile.mkstemp(dir=final.absolute().parent, prefix=f".{final.name}.")
+        # What goes elsewhere is collected here first.
+        handle, name = tempfile.mkstemp(dir=None if elsewhere else final.absolute().parent, prefix=f".{final.name}.")
     except OSError as error:
         raise StorageError(f"{final} cannot be written: {error.strerror}") from error
     os.close(handle)
@@ -50,8 +54,14 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], 
         if appender.schema is None:
             raise InvalidInputError("no row could be read, so that nothing was written")
         appender.close()
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, final)
+        if elsewhere:
+            with open(name, "rb") as file:
+                write_atomically(path, iter(partial(file.read, 1 << 20), b""))
+        else:
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, final)
+    except StorageError:
+        raise
     except OSError as error:
         raise StorageError(f"{final} cannot be written: {error.strerror or error}") from error
     finally:

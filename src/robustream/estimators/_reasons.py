@@ -1,0 +1,201 @@
+"""Which cells make a row an outlier, what was expected in their place, and how sure it is that the row is one.
+
+**Reasons.** Under the model's mean and covariance a row has the squared distance z'Pz, P being the inverse. If cell j
+is taken as missing, its expected value given the others is z_j - (Pz)_j / P_jj, and the distance falls by
+(Pz)_j^2 / P_jj: the cell with the largest fall is the first reason. Further ones are found given that those before are
+missing, until what is left is ordinary. The share of a reason is its fall over the whole squared distance. In a
+regression the row is that of columns and targets together, so that a bad target and a bad cell of x are told apart.
+
+**P values.** The share of the believed rows that lie as far out (`learners.calibration`): no law is assumed. With a
+false-discovery rate rows are called outliers by Benjamini and Hochberg's rule.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from robustream.errors import InvalidInputError, NotEnoughRowsError
+from robustream.kernels.device_arrays import host_array
+from robustream.learners.calibration import tail_shares
+from robustream.spaces import Array
+
+__all__ = ["Reasons", "ReasonsMixin", "RowModel", "find_reasons"]
+
+# The share of ordinary rows that lie beyond what counts as ordinary once reasons are taken out.
+_RATE = 0.01
+_MOST_REASONS = 3
+# Numbers worked on at a time (32 MB).
+_AT_ONCE = 4_000_000
+
+
+class Reasons(NamedTuple):
+    """Cells that make rows outliers, row by row, the first reason first; each field has an entry for each cell."""
+
+    row: NDArray[np.int64]
+    column: NDArray[Any]  # names
+    value: Array
+    expected: Array
+    share: Array  # of the squared distance of the row that the cell accounts for
+    score: Array  # of the row
+
+    def first(self) -> Reasons:
+        """Return the first reason of each row alone."""
+        kept = np.append(True, self.row[1:] != self.row[:-1]) if len(self.row) else np.zeros(0, bool)
+        return Reasons(*(field[kept] for field in self))
+
+    def in_words(self) -> dict[int, str]:
+        """Return the reasons of each row as text."""
+        said: dict[int, list[str]] = {}
+        for row, column, value, expected, share, _ in zip(*self, strict=True):
+            said.setdefault(int(row), []).append(f"{column} is {value:.4g}, expected {expected:.4g} ({share:.0%})")
+        return {row: "; ".join(cells) for row, cells in said.items()}
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._asdict())
+
+
+class RowModel(NamedTuple):
+    """What rows are measured by: the centre and the inverse covariance of their cells, and the names of these."""
+
+    center: Array
+    precision: Array
+    names: tuple[str, ...]
+    given: int = 0  # cells at the beginning of which nothing is known: they are no reasons
+
+
+class ReasonsMixin:
+    """For estimators that hold a run and score rows: `explain`, `outlier_pvalues` and `is_outlier` by a rate."""
+
+    # What the estimators have.
+    cutoff_: Any
+    outlier_scores: Any
+    _held_run: Any
+
+    @abstractmethod
+    def _row_model(self) -> RowModel:
+        """Return what rows, with their targets, are measured by."""
+
+    def explain(self, X: Any, y: Any = None, *, most: int = _MOST_REASONS) -> Any:
+        """Return, for each outlying row, the cells that make it one, with the value expected in their place.
+
+        At most `most` cells of a row are named. A `Reasons`, or a data frame where X is one of pandas.
+        """
+        reasons = self.find_reasons(X, y, most=most)
+        return reasons.to_frame() if type(X).__module__.partition(".")[0] == "pandas" else reasons
+
+    def find_reasons(self, X: Any, y: Any = None, *, most: int = _MOST_REASONS) -> Reasons:
+        """Return what `explain` does, whatever X is."""
+        if type(most) is not int or most < 1:
+            raise InvalidInputError(f"most must be a whole number of at least 1, got {most!r}")
+        targets = () if y is None else (y,)
+        scores = np.asarray(host_array(self.outlier_scores(X, *targets)), dtype=np.float64)
+        out = np.flatnonzero(scores > self.cutoff_)
+        cells = [np.asarray(host_array(table), dtype=np.float64).reshape(len(scores), -1) for table in (X, *targets)]
+        found = find_reasons(self._row_model(), np.concatenate(cells, axis=1)[out], most)
+        return found._replace(row=out[found.row], score=scores[out[found.row]])
+
+    def outlier_pvalues(self, X: Any, y: Any = None) -> Array:
+        """Return the share of believed rows that lie as far out as each row: a p value for rows like those.
+
+        It is calibrated on the rows that were learned from and are believed, and is never below 1 / (their number + 1).
+        """
+        run = self._held_run()
+        scores = host_array(self.outlier_scores(X) if y is None else self.outlier_scores(X, y))
+        fields = getattr(run.space.point_type, "_fields", ())
+        points = run.believed if "scores" in fields else []
+        sketches = [found for point in points if (found := point[fields.index("scores")]) is not None]
+        counts = np.ones(len(sketches))
+        if not sketches:  # aggregators that keep no estimates have the mean of the sketches
+            settled = getattr(run.value, "scores", None)
+            if settled is None:
+                raise NotEnoughRowsError(
+                    "p values rest on the scores of the rows, which are not kept where a table has more columns than "
+                    "its batches can be solved for"
+                )
+            sketches, counts = [settled], np.array([run.plan.aggregator.count(run.complete.state)], dtype=float)
+        return tail_shares(sketches, counts, np.asarray(scores, dtype=np.float64) / float(self.cutoff_))
+
+    def _discovered(self, rate: float, X: Any, y: Any = None) -> NDArray[np.bool_]:
+        """Return which rows are outliers, such that this share of them at most is expected to be ordinary."""
+        if not 0 < rate < 1:
+            raise InvalidInputError(f"false_discovery_rate must lie between 0 and 1, got {rate!r}")
+        chances = self.outlier_pvalues(X, y)
+        ordered = np.sort(chances)
+        reached = np.flatnonzero(ordered <= rate * np.arange(1, len(ordered) + 1) / max(len(ordered), 1))
+        return chances <= ordered[reached[-1]] if len(reached) else np.zeros(len(chances), bool)
+
+
+def find_reasons(model: RowModel, rows: Array, most: int) -> Reasons:
+    """Return the reasons of rows; scores are left to whoever knows them."""
+    count, cells = rows.shape
+    step = max(1, _AT_ONCE // max(1, cells * (most + 1)))
+    found: list[tuple[NDArray[np.int64], ...]] = []
+    for start in range(0, count, step):
+        found += [
+            (first + start, *others)
+            for first, *others in _search(
+                model, rows[start : start + step] - model.center, min(most, cells - model.given)
+            )
+        ]
+    names = np.array(model.names, dtype=object)
+    if not found:
+        nothing = np.zeros(0)
+        return Reasons(nothing.astype(int), names[:0], nothing, nothing, nothing, nothing)
+    row, column, off, share = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.argsort(row, kind="stable")
+    row, column, off, share = row[order], column[order].astype(int), off[order], share[order]
+    value = rows[row, column]
+    return Reasons(row, names[column], value, value - off, share, np.full(len(row), np.nan))
+
+
+def _search(model: RowModel, z: Array, most: int) -> list[tuple[Any, ...]]:
+    """Return, for each round, rows, the cells found in it, how far these are off in the end, and their shares."""
+    z = np.nan_to_num(z)  # a missing cell is no reason
+    count, cells = z.shape
+    # Cells that nothing is known of, as of constant columns, must not make systems singular.
+    precision = model.precision + np.eye(cells) * (1e-12 * float(np.abs(model.precision).max(initial=0.0)) + 1e-300)
+    pull = z @ precision
+    whole = np.einsum("ij,ij->i", z, pull)
+    left, chosen, falls = whole.copy(), np.zeros((count, 0), int), np.zeros((count, 0))
+    active = np.ones((count, 0), bool)
+    off: Array = np.zeros((count, 0))
+    for number in range(most):
+        given: Array = np.tile(np.diag(precision), (count, 1))
+        now = pull.copy()
+        if number:
+            block = precision[chosen[:, :, None], chosen[:, None, :]]
+            beside = precision[chosen]  # rows x chosen x cells
+            solved = np.linalg.solve(block, beside)
+            given -= np.einsum("nkc,nkc->nc", beside, solved)
+            off = np.linalg.solve(block, np.take_along_axis(pull, chosen, axis=1)[:, :, None])[:, :, 0]
+            now -= np.einsum("nk,nkc->nc", off, beside)
+            np.put_along_axis(given, chosen, np.inf, axis=1)
+        fall = np.square(now) / np.maximum(given, 1e-300)
+        fall[:, : model.given] = -1.0
+        best = np.argmax(fall, axis=1)
+        size = fall[np.arange(count), best]
+        wanted = np.ones(count, bool) if number == 0 else active[:, -1] & (left > chdtri(max(cells - number, 1), _RATE))
+        left = np.where(wanted, left - size, left)
+        chosen, falls = np.column_stack([chosen, best]), np.column_stack([falls, size])
+        active = np.column_stack([active, wanted])
+    # What was expected in place of all cells found in a row together, not of those that it did not need.
+    result = []
+    off = np.zeros((count, most))
+    for number in range(1, most + 1):
+        rows = np.flatnonzero(active.sum(axis=1) == number)
+        cut = chosen[rows, :number]
+        block = precision[cut[:, :, None], cut[:, None, :]]
+        off[rows, :number] = np.linalg.solve(block, np.take_along_axis(pull[rows], cut, axis=1)[:, :, None])[:, :, 0]
+    shares = falls / np.maximum(whole, 1e-300)[:, None]
+    for number in range(most):
+        rows = np.flatnonzero(active[:, number])
+        result.append((rows, chosen[rows, number], off[rows, number], np.clip(shares[rows, number], 0.0, 1.0)))
+    return result

@@ -1,0 +1,174 @@
+"""What a batch tells of its own uncertainty: the covariance of a fit, and how the rows it believes scatter.
+
+**Covariance of a weighted fit.** Rows z with residuals r and weights w solve sum w z r = 0, and the covariance of the
+solution is B S B' with S = sum (w r / (1 - h))^2 z z': each row speaks by its own residual, so that uneven noise is no
+problem, and leverages h make up for what a row draws the fit towards itself (MacKinnon and White's HC3). B is the
+inverse of the slope of the equation. Where weights are 0 or 1 that is sum w z z'; where they fall with the residual, as
+those of a t law or of a posterior do, a shift of the line also changes them, and the slope is sum psi'(r) z z' with
+psi(r) = w r (Huber 1967). psi' is read off the rows: the mean weight is a function of the residual, by bins.
+
+**Variances of principal components.** Each row asks of the covariance matrix that it move towards its own square, and
+eigenvectors and eigenvalues follow, to first order (Anderson 1963). How rows differ in that tells the variance of their
+mean, whatever the law of the rows: for a normal one it is Anderson's formula, for an elliptical one that with its
+kurtosis.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.rows import over_rows, row_blocks
+from robustream.spaces import Array
+from robustream.spaces.linear import parameter_rows
+from robustream.spaces.principal import sorted_directions, turning
+
+__all__ = ["LARGEST_VARIANCE", "LEVELS", "Fitted", "direction_variance", "fit_rows", "residual_quantiles"]
+
+# Levels of the quantiles of residuals that a batch brings: even steps of the log odds, from 1 in 2,000 on.
+LEVELS = expit(np.linspace(-7.6, 7.6, 61))
+# Numbers beyond which a batch does not bring the covariance of its coefficients (32 MB): the spread of batches tells.
+LARGEST_VARIANCE = 4_000_000
+# Bins over which the weights are read as a function of the residual, and the fewest rows in one.
+_BINS, _FEWEST_IN_BIN = 40, 10
+# Least part of the plain slope that falling weights may leave: below, the rows have no line to speak of.
+_LEAST_SLOPE = 0.2
+# Of more rows than this many, evenly spaced ones tell variances of principal components to about 5%.
+_ROWS_FOR_VARIANCE = 2000
+# Stands for a variance without end, since estimates are finite: far beyond that of any loading, which is at most 1.
+_NO_DIRECTION = 1e6
+
+
+class Fitted(NamedTuple):
+    """A weighted fit as its rows see it."""
+
+    residuals: Array  # rows x outputs
+    leverage: Array  # the share of itself that each row has in its own fitted value
+    squares: Array  # weighted sum of the squared residuals of each output
+    variance: Array | None  # covariance of coefficients and level, outputs x (columns + 1) squared
+
+
+def fit_rows(
+    X: Array,
+    Y: Array,
+    weights: Array,
+    center: Array,
+    coef: Array,
+    inverse: Array,
+    *,
+    intercept: bool,
+    want_variance: bool,
+) -> Fitted:
+    """Pass the rows with the coefficients known: residuals, leverages, and the covariance of the fit.
+
+    `center` is that of columns and targets, `inverse` that of the weighted mean moments of the columns about it. The
+    level is that at the centre, and has no variance where no intercept is fitted. There is no covariance where it would
+    have too many numbers.
+    """
+    rows, columns = X.shape
+    outputs, size, total = Y.shape[1], columns + 1, float(weights.sum())
+    wanted = want_variance and outputs * size**2 <= LARGEST_VARIANCE
+    residuals, leverage = np.empty_like(Y, dtype=float), np.empty_like(weights)
+
+    def work(tile: slice) -> tuple[Array, Array]:
+        squares, meat = np.zeros(outputs), np.zeros((outputs if wanted else 0, size, size))
+        for block in row_blocks(tile, columns, X):
+            centered = X[block] - center[:columns]
+            residuals[block] = r = Y[block] - center[columns:] - centered @ coef.T
+            w = weights[block]
+            squares += w @ np.square(r)
+            own = np.einsum("ij,ij->i", centered @ inverse, centered) + (1.0 if intercept else 0.0)
+            leverage[block] = h = np.clip(w * own / total, 0.0, 0.99)
+            for output in range(len(meat)):
+                scored = parameter_rows(centered, intercept)
+                scored *= (w * r[:, output] / (1 - h) / total)[:, None]
+                meat[output] += scored.T @ scored
+        return squares, meat
+
+    found = over_rows(work, rows, columns, X)
+    squares, meat = (np.sum(sums, axis=0) for sums in zip(*found, strict=True))
+    if not wanted:
+        return Fitted(residuals, leverage, squares, None)
+    variance = np.empty_like(meat)
+    for output, middle in enumerate(meat):
+        bread = _bread(X, center[:columns], intercept, residuals[:, output], weights, inverse)
+        variance[output] = bread @ middle @ bread.T
+    return Fitted(residuals, leverage, squares, variance)
+
+
+def _bread(X: Array, center: Array, intercept: bool, residual: Array, weights: Array, inverse: Array) -> Array:
+    """Return the inverse of the slope of the weighted equation for the coefficients and the level."""
+    size = len(inverse) + 1
+    plain = np.zeros((size, size))
+    plain[:-1, :-1], plain[-1, -1] = inverse, 1.0
+    slopes = _slopes(residual, weights)
+    if slopes is None:
+        return plain
+    # In units in which the plain slope is the identity.
+    values, vectors = np.linalg.eigh(plain)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    slopes_of_rows = slopes
+
+    def work(tile: slice) -> Array:
+        found = np.zeros((size, size))
+        for block in row_blocks(tile, size, X):
+            white = parameter_rows(X[block] - center, intercept) @ root
+            found += (white * slopes_of_rows[block, None]).T @ white
+        return found
+
+    values, vectors = np.linalg.eigh(np.sum(over_rows(work, X.shape[0], X.shape[1], X), axis=0) / float(weights.sum()))
+    return np.asarray(root @ (vectors / np.maximum(values, _LEAST_SLOPE)) @ vectors.T @ root)
+
+
+def _slopes(residual: Array, weights: Array) -> Array | None:
+    """Return psi' of each row; None where weights are 0 or 1, and do not fall with the residual."""
+    if np.all((weights == 0) | (weights == 1)) or len(residual) < 4 * _FEWEST_IN_BIN:
+        return None
+    order = np.argsort(residual, kind="stable")
+    parts = np.array_split(order, max(4, min(_BINS, len(order) // _FEWEST_IN_BIN)))
+    at = np.array([residual[part].mean() for part in parts])
+    pull = np.array([(weights[part] * residual[part]).mean() for part in parts])
+    steps = np.diff(at)
+    if not np.all(steps > 0):
+        return None
+    slopes: Array = np.interp(residual, (at[1:] + at[:-1]) / 2, np.diff(pull) / steps)
+    return slopes
+
+
+def direction_variance(standard: Array, covariance: Array, count: int, rows: int, *, standardized: bool) -> Array:
+    """Return the variances of loadings and, last, of the variance along each of the first directions.
+
+    `standard` are ordinary rows, centred, and scaled if `standardized`: all, or some of so many `rows`. The unit is the
+    largest variance, since the fourth power of large numbers may be none.
+    """
+    values, vectors = sorted_directions(covariance)
+    unit = float(values[0]) if values[0] > 0 else 1.0
+    values /= unit
+    some = standard[:: max(len(standard) // _ROWS_FOR_VARIANCE, 1)] / np.sqrt(unit)
+    scores, squares = some @ vectors, np.square(some) * unit
+    found = np.empty((count, len(values) + 1))
+    for k in range(count):
+        pull = scores * scores[:, k : k + 1]
+        if standardized:  # the scales of the columns move as well
+            pull -= (squares @ (vectors * vectors[:, k : k + 1])) * ((values + values[k]) / 2)
+        pull -= pull.mean(axis=0)
+        spread, turn = pull.T @ pull / len(pull), turning(values, vectors, k)
+        found[k] = np.append(((turn @ spread) * turn).sum(axis=1), spread[k, k])
+    found /= max(rows - 1, 1)
+    return np.where(found <= _NO_DIRECTION, found, _NO_DIRECTION)
+
+
+def residual_quantiles(residuals: Array, leverage: Array) -> Array:
+    """Return the quantiles at LEVELS of the noise that residuals (rows x outputs) show, outputs x levels.
+
+    A residual is smaller than the noise of its row by the root of 1 - leverage.
+    """
+    noise = residuals / np.sqrt(1 - leverage)[:, None]
+    if is_device_array(noise):
+        return np.asarray(np.quantile(noise, LEVELS, axis=0, method="weibull")).T
+    noise.sort(axis=0)
+    place = np.clip((len(noise) + 1) * LEVELS - 1, 0, len(noise) - 1)
+    return np.stack([np.interp(place, np.arange(len(noise)), column) for column in noise.T])

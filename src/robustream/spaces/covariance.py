@@ -1,0 +1,177 @@
+"""Covariance models: a centre and the second moments about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from robustream.spaces.base import Array, Point, known_moments
+from robustream.spaces.euclidean import Euclidean
+from robustream.spaces.factored import fix_signs
+from robustream.spaces.product import Part, ProductSpace, Quantity
+
+__all__ = ["CovarianceAnswer", "CovarianceModels", "CovariancePoint", "whitening"]
+
+# How many correlations batches are judged by at most.
+_SOME = 1 << 15
+
+
+class CovariancePoint(NamedTuple):
+    """What is stored of a batch's covariance."""
+
+    mean: Array  # columns
+    covariance: Array  # columns x columns, of the rows it believes
+    log_cutoff: Array  # a number: logarithm of the cut-off for distances
+
+
+class CovarianceValue(NamedTuple):
+    """The settled parts."""
+
+    log_scale: Array | None = None
+    mean: Array | None = None
+    correlations: Array | None = None
+    log_cutoff: Array | None = None
+    center: Array | None = None
+    moments: Array | None = None
+
+
+class CovarianceAnswer(NamedTuple):
+    """The settled model."""
+
+    location: Array
+    covariance: Array
+    white: Array  # columns x axes: what makes rows white
+    cutoff: float
+
+
+@dataclass(frozen=True)
+class CovarianceModels(ProductSpace):
+    """Column scales, mean and correlations, by which batches are judged; cut-off, centre and moments come along.
+
+    Scales as logarithms and correlations are free of the columns' units, and those of honest batches scatter evenly.
+    The answer is the mean of the second moments of the rows that batches believe, what differs between them included.
+    """
+
+    point_type: ClassVar[type[CovariancePoint]] = CovariancePoint
+    value_type: ClassVar[type[CovarianceValue]] = CovarianceValue
+
+    columns: int
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        # The scale is what is asked for here, so that batches with another one contradict the others.
+        return (
+            Part("log column scale", Euclidean((self.columns,)), is_log=True),
+            Part("mean", Euclidean((self.columns,))),
+            Part("correlations", Euclidean((len(_some_pairs(self.columns)[0]),))),
+            Part("log cut-off", Euclidean(()), "passenger"),
+            Part("centre", Euclidean((self.columns,)), "passenger"),
+            Part("second moments", Euclidean((self.columns, self.columns)), "passenger"),
+        )
+
+    @property
+    def primary(self) -> int:
+        return 2
+
+    def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
+        own, name = _named(point), CovarianceValue._fields[part]
+        own = own._replace(covariance=known_moments(own.covariance)[0])
+        value = CovarianceValue(*(settled or ()))
+        if name == "log_scale":
+            return np.log(_deviation(own.covariance))
+        if name == "mean":
+            return own.mean if value.log_scale is None else own.mean / np.exp(value.log_scale)
+        if name == "correlations":
+            deviation = _deviation(own.covariance)
+            first, second = _some_pairs(self.columns)
+            return np.asarray(own.covariance[first, second] / (deviation[first] * deviation[second]))
+        if name == "log_cutoff":
+            return own.log_cutoff
+        if name == "center":
+            return own.mean
+        # About the settled centre: what differs between batches belongs to the moments of all rows.
+        offset = np.zeros_like(own.mean) if value.center is None else own.mean - value.center
+        return own.covariance + np.outer(offset, offset)
+
+    def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
+        columns, name = known_moments(_named(point).covariance)[1], CovarianceValue._fields[part]
+        if columns is None or name == "log_cutoff":
+            return None
+        if name == "correlations":
+            first, second = _some_pairs(self.columns)
+            return np.asarray(columns[first] & columns[second])
+        return np.outer(columns, columns) if name == "moments" else columns
+
+    def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
+        log_scale = CovarianceValue(*settled).log_scale
+        if CovarianceValue._fields[part] != "mean" or log_scale is None:
+            return value
+        return value * np.exp(log_scale)
+
+    def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> CovarianceAnswer:
+        """Read the model off the settled parts."""
+        value = CovarianceValue(*settled)
+        assert value.mean is not None
+        assert value.center is not None
+        assert value.moments is not None
+        assert value.log_cutoff is not None
+        moments, center = value.moments, value.center
+        if not averaged:
+            # Entries that were settled one by one need not make a covariance together.
+            values, vectors = linalg.eigh((moments + moments.T) / 2)
+            if values[0] < 0:
+                moments = ((vectors * np.maximum(values, 0.0)) @ vectors.T).astype(moments.dtype)
+            center = value.mean
+        return CovarianceAnswer(center, moments, whitening(moments), float(np.exp(value.log_cutoff)))
+
+    def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
+        # In the units of the columns: else the widest one alone would decide.
+        unit = _deviation(answer.covariance)
+        units = np.outer(unit, unit)
+        each = [known_moments(_named(point).covariance)[0] / units for point in points]
+        return [Quantity("covariance in units of the columns", Euclidean(), each, answer.covariance / units)]
+
+    def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
+        own = _named(point)
+        # A missing cell speaks neither for nor against a row.
+        return np.linalg.norm(np.nan_to_num(X - own.mean) @ whitening(known_moments(own.covariance)[0]), axis=1)
+
+
+def whitening(covariance: Array) -> Array:
+    """Return W (columns x axes) with W' covariance W = I, the axes of no variance left out.
+
+    They are the axes of the correlations, the widest first, so that the units of the columns have no say.
+    """
+    deviation = _deviation(covariance).astype(np.float64)
+    values, vectors = linalg.eigh(covariance / np.outer(deviation, deviation))
+    least = len(covariance) * float(np.finfo(covariance.dtype).eps) * max(float(values[-1]), 0.0)
+    use = values > least
+    axes = fix_signs(vectors[:, use][:, ::-1]) / np.sqrt(values[use][::-1])
+    return np.asarray(axes / deviation[:, None])
+
+
+def _deviation(covariance: Array) -> Array:
+    """Return the standard deviations; 1 for columns that never change."""
+    variance = np.diag(covariance)
+    return np.sqrt(np.where(variance > 0, variance, 1)).astype(covariance.dtype, copy=False)
+
+
+@cache
+def _some_pairs(columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the pairs of columns that batches are judged by: all, or some where there are many."""
+    first, second = np.triu_indices(columns)
+    if len(first) > _SOME:
+        chosen = np.sort(np.random.default_rng(columns).choice(len(first), _SOME, replace=False))
+        first, second = first[chosen], second[chosen]
+    return first, second
+
+
+def _named(point: Point) -> CovariancePoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names."""
+    return CovariancePoint(*point)  # type: ignore[arg-type]
