@@ -94,6 +94,7 @@ WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a bette
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
 ATOM = 0.1  # share of the rows with one and the same value that makes having it a category
+ATTACHED = 0.5  # quartile ranges from a limit to the lowest twentieth beyond: a law cut at its tenth has 0.2, at its end 1.3
 AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows agree, and that one of them covers
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
@@ -358,13 +359,11 @@ def attached_atom(y: Array) -> bool:
     """
     if np.unique(y, return_counts=True)[1].max() > HALF * len(y):
         return True
-    if gaps(y[None])[0].z > EVIDENCE:
-        return False
     for edge, sign in ((y.min(), 1.0), (y.max(), -1.0)):
         at = y == edge
         if 0.05 < at.mean() < 0.95:
             low, quarter, upper = np.quantile(sign * (y[~at] - edge), [0.05, 0.25, 0.75])
-            if low < upper - quarter:
+            if low < ATTACHED * (upper - quarter) and gaps(y[None, ~at])[0].z < EVIDENCE:
                 return True
     return False
 
@@ -608,9 +607,8 @@ def judge(
     seen = [*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g]
     own = [*Z.T] if k <= MOST_PRODUCTS else []
     # Categories explain it, or a bend, or a place along x: the less ordinary, the less is asked for beside.
-    if threshold_explains(A, level_views(columns, bad), lead):
-        return None
-    bent, split = curve_explains(A, lead), threshold_explains(A, [*seen, *own], lead)
+    bent = threshold_explains(A, level_views(columns, bad), lead) or curve_explains(A, lead)
+    split = threshold_explains(A, [*seen, *own], lead)
     if (bent and (apart is None or not jumps)) or (split and apart is None and not (jumps or valley > EVIDENCE)):
         return None
     place = bent or split
@@ -731,7 +729,7 @@ def majority_line(X: Array, y: Array, seed: int = 0, states: Keys | None = None,
         if group.reason and not gone.any():
             break
         found.append(group)
-        if group.last:
+        if group.last and not group.reason:
             break
         left[np.flatnonzero(left)[gone]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
@@ -770,4 +768,6 @@ def majority_line(X: Array, y: Array, seed: int = 0, states: Keys | None = None,
         members[inside[gone]] = True
         groups.append(_group(members, group.reason))
         W[inside] *= weights
+    if float(W.sum()) < HALF * n:
+        return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]))
     return Line(W, tuple(groups))

@@ -80,6 +80,8 @@ DIVIDE = 3.5  # z score to divide what would else be the majority: none of 3,600
 SCALE = 2.5  # nats for a second scale: above the 98% point without groups, but for Cauchy columns at 60 x 5 (3.0)
 CHOICE = 0.15  # nats that each free axis of the directions searched for a second scale may gain by chance
 OFF_CENTRE = 0.5  # spreads of a wider law between its centre and the majority's; more is a tail, or a group apart
+APART = 4.0  # spreads between two groups with a valley: less is a law with one mode, cut by chance (uniform: 2.7)
+MAD = 1.482602218505602  # of a normal law, by its deviation
 STRONG = 5.0  # z score from which on a valley needs no rival: saves time
 HALF = 0.53  # least share of the majority: a half, and the sampling error of two equal classes in 1,000 points
 CHANCE = 1e-3  # that honest points have a gap
@@ -226,12 +228,21 @@ def find_cut(points: Array, weights: Array | None = None) -> Cut:
     chosen += [axes @ a.astype(float) for a in [*spaces, *directions.T[:, :, None]]]
     views = np.vstack([*lengths, (z @ directions).T])
     z_scores, thresholds = valleys(views).T
-    best = int(np.argmax(z_scores))
-    below = np.average(views[best] <= thresholds[best], weights=weights)
-    # The larger side is the majority; of lengths the inner one, if it may be.
-    inner = below >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
+    for best in np.argsort(-z_scores):
+        below = views[best] <= thresholds[best]
+        # The larger side is the majority; of lengths the inner one, if it may be.
+        inner = np.average(below, weights=weights) >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
+        if z_scores[best] < VALLEY or _stand_apart(views[best], below if inner else ~below):
+            break
+        z_scores[best] = 0.0
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
     return Cut(float(z_scores[best]), center, chosen[best], float(low), float(high))
+
+
+def _stand_apart(view: Array, kept: Mask) -> bool:
+    """Return whether the centres of both sides of a valley are as far apart as those of two groups that have one."""
+    middle = np.median(view[kept])
+    return bool(abs(np.median(view[~kept]) - middle) >= APART * MAD * np.median(np.abs(view[kept] - middle)))
 
 
 def find_spread(points: Array, rows: bool = True) -> Spread | None:
