@@ -103,6 +103,7 @@ FEW, FEW_ROWS = 0.02, 6  # share, and in small tables number, of rows beyond a g
 ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
+OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less, in the mean, are one
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
@@ -304,8 +305,8 @@ def curve_explains(A: Array, needed: float) -> bool:
     if X.shape[1] == 0:
         return False
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    X = np.clip(X, -5, 5)
-    q = np.quantile(X, KNOTS, axis=0)
+    X = np.clip(X, -5, 5).astype(np.float32)
+    q = np.quantile(X, KNOTS, axis=0).astype(np.float32)
     terms = [np.maximum(X - level, 0) for level in q]
     r0 = A[:, k] - A[:, :k] @ fit_weighted(A)[0]
     if X.shape[1] > MOST_PRODUCTS:  # of many columns those whose squares have most to do with the residuals
@@ -314,29 +315,31 @@ def curve_explains(A: Array, needed: float) -> bool:
     i, j = np.triu_indices(X.shape[1])
     terms.append(X[:, i] * X[:, j])
     T = np.hstack(terms)
-    T = T - T.mean(axis=0)
-    Q = np.linalg.qr(A[:, :k])[0]
+    # Terms less what the line explains of them, of length 1; `left` is what the terms chosen so far leave of each.
+    Q = np.linalg.qr(A[:, :k])[0].astype(np.float32)
     T -= Q @ (Q.T @ T)
     size = np.einsum("ij,ij->j", T, T)
-    T = T[:, size > 1e-6 * m] / np.sqrt(size[size > 1e-6 * m])
-    r = r0.copy()
-    chosen = 0
-    left = np.ones(T.shape[1])
+    use = size > 1e-5 * m
+    T, size = T[:, use], np.sqrt(size[use])
+    r, chosen, left = r0.copy(), list[Array](), np.ones(len(size))
+    score = (r0 @ T) / size
     for _ in range(min(MOST_TERMS, m // 20)):
-        score = (r @ T) ** 2 / np.maximum(left, 1e-3)
-        score[left < 1e-3] = 0
-        best = int(np.argmax(score))
-        gain = score[best]
+        gains = np.where(left < 1e-3, 0.0, score**2 / np.maximum(left, 1e-3))
+        best = int(np.argmax(gains)) if len(gains) else 0
         square = float(r @ r)
-        if gain >= square or 0.5 * m * math.log(square / (square - gain)) < math.log(m):
+        if not len(gains) or gains[best] >= square or 0.5 * m * math.log(square / (square - gains[best])) < math.log(m):
             break
-        t = T[:, best] / math.sqrt(left[best])
-        r = r - t * (t @ r)
-        along = t @ T
-        T -= np.outer(t, along)
+        t = T[:, best].astype(float)
+        for other in chosen:
+            t -= other * (other @ t)
+        t /= np.linalg.norm(t) + 1e-300
+        step = float(t @ r)
+        r -= step * t
+        along = (t.astype(np.float32) @ T) / size
+        score -= step * along
         left = np.maximum(left - along**2, 0)
-        chosen += 1
-    needed += 0.5 * (k + 2 * chosen) * math.log(m)
+        chosen.append(t)
+    needed += 0.5 * (k + 2 * len(chosen)) * math.log(m)
     return noise_evidence(r, float(np.std(r)) + 1e-12, needed) > needed
 
 
@@ -410,10 +413,15 @@ def best_two_lines(
     apart = sorted((column for column in columns if column.gap.z > EVIDENCE), key=lambda column: -column.gap.z)
     for column in apart[:2]:
         starts.append(~column.gap.beyond(column.spread[few]))
-    race = [TwoLines(F, w.astype(float), 1.0 - w, c, floor).run(RACE) for w in starts if k < w.sum() < len(w)]
+    race: list[TwoLines] = []
+    for w in starts:
+        if k < w.sum() < len(w):
+            model = TwoLines(F, w.astype(float), 1.0 - w, c, floor).run(OFF)
+            if all(np.mean(np.abs(model.w1 - other.w1)) > ALIKE for other in race):
+                race.append(model)
     if not race:
         return []
-    race.sort(key=lambda model: -model.ll)
+    race = sorted((model.run(RACE - OFF) for model in race), key=lambda model: -model.ll)
     finalists = race[: 1 + (len(race) > 1 and race[0].ll - race[1].ll > SAME)]
     models = [model.spread(A).run(LONG, swap=True) for model in finalists]
     best = max(models, key=lambda model: model.ll)
@@ -607,12 +615,18 @@ def judge(
     seen = [*(view(Z) for view in views), best.prior, A[:, :k] @ best.b, A[:, :k] @ best.g]
     own = [*Z.T] if k <= MOST_PRODUCTS else []
     # Categories explain it, or a bend, or a place along x: the less ordinary, the less is asked for beside.
-    bent = threshold_explains(A, level_views(columns, bad), lead) or curve_explains(A, lead)
-    split = threshold_explains(A, [*seen, *own], lead)
-    if (bent and (apart is None or not jumps)) or (split and apart is None and not (jumps or valley > EVIDENCE)):
+
+    def split() -> bool:
+        return threshold_explains(A, [*seen, *own], lead)
+
+    def bent() -> bool:
+        return threshold_explains(A, level_views(columns, bad), lead) or curve_explains(A, lead)
+
+    if apart is None and not (jumps or valley > EVIDENCE) and split():
         return None
-    place = bent or split
-    if apart is not None and (place or apart(Z)[bad > 0.5].mean() > AGREED):
+    if (apart is None or not jumps) and bent():
+        return None
+    if apart is not None and (apart(Z)[bad > 0.5].mean() > AGREED or split() or bent()):
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
     parted = signed.z > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
     if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):

@@ -6,7 +6,7 @@ The model of two lines is stated in `robustream.majority.line`, which chooses be
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numba import njit
@@ -18,6 +18,7 @@ from robustream.majority.evidence import Array, log_concave
 
 Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
+FORMS = ("free", "flat", "parallel", "none")
 
 LEVEL = 3.0  # z score of the score tests and of Hausman's that least squares has to pass
 NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likelihood is unbounded without (Hathaway)
@@ -31,6 +32,7 @@ RIDGE = 1e-9  # of a column's square: numerical rank
 NORMAL_MAD = 1.482602218505602
 LOG_2PI = math.log(2 * math.pi)
 SETTLED = 0.05  # gain of log likelihood that ends the steps
+STILL = 0.03  # change of the gate's coefficients that ends its steps
 
 
 # --- weighted least squares in Cholesky factors -------------------------------------------------------------------
@@ -231,15 +233,15 @@ def _logistic(f: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def fit_gate(Z: Array, w: Array, a: Array) -> Array:
-    """Return the logistic regression of posteriors on log distances, signs fixed; flat where it gains too little."""
+    """Return the logistic regression of posteriors on log distances (rows of Z), signs fixed; flat where it gains too little."""
     n, m = len(w), min(max(w.mean(), 0.01), 0.99)
     best, most = np.array([math.log(m / (1 - m)), 0.0, 0.0]), 0.0
     base = n * (m * best[0] - math.log1p(math.exp(best[0])))
     scores, spreads = np.zeros(3), np.full(3, 1e-300)
     for i in range(n):
         for j in (1, 2):
-            scores[j] += (w[i] - m) * Z[i, j]
-            spreads[j] += m * (1 - m) * Z[i, j] ** 2
+            scores[j] += (w[i] - m) * Z[j, i]
+            spreads[j] += m * (1 - m) * Z[j, i] ** 2
     steepest = max(-scores[1] / math.sqrt(spreads[1]), scores[2] / math.sqrt(spreads[2]))
     if a[1] == 0 and a[2] == 0 and steepest**2 < math.log(n):
         return best  # the score says already that there is nothing to gain
@@ -255,7 +257,7 @@ def fit_gate(Z: Array, w: Array, a: Array) -> Array:
             g0, g1, g2 = -0.01 * f0, -0.01 * f1, -0.01 * f2
             h00, h01, h02, h11, h12, h22 = 0.01, 0.0, 0.0, 0.01, 0.0, 0.01
             for i in range(n):
-                z1, z2 = Z[i, 1], Z[i, 2]
+                z1, z2 = Z[1, i], Z[2, i]
                 prior = 1 / (1 + math.exp(-min(max(f0 + f1 * z1 + f2 * z2, -30.0), 30.0)))
                 d, v = w[i] - prior, prior * (1 - prior) + 1e-3
                 g0 += d
@@ -275,13 +277,185 @@ def fit_gate(Z: Array, w: Array, a: Array) -> Array:
                 np.array([[h00, h01, h02], [h01, h11, h12], [h02, h12, h22]]), np.array([g0, g1, g2])
             )
             f0, f1, f2 = f0 + step[0], f1 + step[1], f2 + step[2]
+            if abs(step[0]) + abs(step[1]) + abs(step[2]) < STILL:
+                break
         gain = -base - 0.5 * (int(use_1) + int(use_2)) * math.log(n)
         for i in range(n):
-            logit = min(max(f0 + f1 * Z[i, 1] + f2 * Z[i, 2], -30.0), 30.0)
+            logit = min(max(f0 + f1 * Z[1, i] + f2 * Z[2, i], -30.0), 30.0)
             gain += w[i] * logit - math.log1p(math.exp(logit))
         if f1 <= 0 <= f2 and gain > most:
             best, most = np.array([f0, f1, f2]), gain
     return best
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _factor(G: Array, n: int) -> Array:
+    """Return the Cholesky factor of all but the last row and column of products, with the ridge of `fit_weighted`."""
+    k = len(G) - 1
+    L = np.zeros((k, k))
+    for ridge in (0.0, 1e-6, 1.0):
+        good = True
+        for j in range(k):
+            for i in range(j, k):
+                v = G[i, j]
+                for m in range(j):
+                    v -= L[i, m] * L[j, m]
+                if i > j:
+                    L[i, j] = v / L[j, j]
+                else:
+                    v += RIDGE * max(G[j, j], RIDGE * n) + 1e-300 + ridge * (G[j, j] + 1e-6 * n)
+                    good = v > 0
+                    if not good:
+                        break
+                    L[j, j] = math.sqrt(v)
+            if not good:
+                break
+        if good:
+            break
+    return L
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _solved(L: Array, v: Array) -> Array:
+    """Return (L L')^-1 v, and a zero for the place of the target."""
+    k = len(L)
+    x = np.zeros(k + 1)
+    for i in range(k):
+        f = v[i]
+        for j in range(i):
+            f -= L[i, j] * x[j]
+        x[i] = f / L[i, i]
+    for i in range(k - 1, -1, -1):
+        x[i] /= L[i, i]
+        for j in range(i):
+            x[j] -= L[i, j] * x[i]
+    return x
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _log_distances(A: Array, L: Array, total: float, w: Array, out: Array) -> None:
+    """Fill in what `TwoLines._distance` returns."""
+    k = len(L)
+    inverse = np.zeros((k + 1, k))  # the transposed inverse of L, and nothing for the target
+    for j in range(k):
+        inverse[j, j] = 1 / L[j, j]
+        for i in range(j + 1, k):
+            f = 0.0
+            for m in range(j, i):
+                f -= L[i, m] * inverse[j, m]
+            inverse[j, i] = f / L[i, i]
+    Z = A @ inverse
+    for i in range(len(A)):
+        h = 0.0
+        for j in range(k):
+            h += Z[i, j] * Z[i, j]
+        out[i] = 0.5 * math.log(total * h / max(1 - w[i] * h, 1e-6) + 1e-12)
+
+
+@njit(cache=True, nogil=True)
+def _take_steps(
+    A: Array,
+    w1: Array,
+    w2: Array,
+    tail: Array,
+    near: Mask,
+    other: Mask,
+    a: Array,
+    Z: Array,
+    middle: Array,
+    numbers: tuple[float, float, float, float, float, float, float],
+    form: int,
+    taken: int,
+    steps: int,
+) -> tuple[Any, ...]:
+    """Take steps of expectation maximisation as `TwoLines.run_plainly` does, compiled; arrays of rows are filled in place."""
+    s, t, shift, ll, nu, c, floor = numbers
+    n, k = len(A), A.shape[1] - 1
+    free, flat, parallel, alone = form == 0, form == 1, form == 2, form == 3
+    S, y = np.empty_like(A), A[:, k].copy()
+    u, v2, r1, r2, prior = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    b, g, L, L2 = np.zeros(k + 1), np.zeros(k + 1), np.zeros((k, k)), np.zeros((k, k))
+    gate, gate2 = (np.zeros((0, 0)), 0.0), (np.zeros((0, 0)), 0.0)  # scatters that the gate was fitted with
+    q = n1 = n2 = 0.0
+    for step in range(steps):
+        n1 = n2 = size = 0.0
+        both = parallel and s > 0
+        ratio = min(1.0, (s / t) ** 2) if both else 0.0
+        for i in range(n):
+            u[i] = w1[i] * tail[i] * (1.0 if parallel or near[i] else 0.0)
+            v2[i] = w2[i] * (1.0 if parallel or other[i] else 0.0)
+            n1 += w1[i] * near[i]
+            n2 += v2[i]
+            size += w1[i] * (1.0 if parallel or near[i] else 0.0)
+            lent = w2[i] * ratio
+            f = y[i] - (shift * lent / (u[i] + lent + 1e-300) if both else 0.0)
+            u[i] += lent
+            root = math.sqrt(u[i])
+            for j in range(k):
+                S[i, j] = root * A[i, j]
+            S[i, k] = root * f
+        n1, n2 = max(n1, 1e-9), max(n2, 1e-9)
+        G = S.T @ S
+        L = _factor(G, n)
+        b = _solved(L, G[k])
+        r1 = y - A @ b
+        square = 0.0
+        for i in range(n):
+            square += w1[i] * (1.0 if parallel or near[i] else 0.0) * tail[i] * r1[i] * r1[i]
+        lost = k * (size / n if parallel else 1.0)
+        s = math.sqrt(square / max(size - lost, size / 4, 1e-9)) + 1e-12
+        lost = 1.0
+        if free:
+            _scaled(A, v2, S)
+            G = S.T @ S
+            L2 = _factor(G, n)
+            g = _solved(L2, G[k])
+            lost = float(k)
+        elif flat:
+            g[k - 1] = np.sum(v2 * y) / n2
+        else:
+            shift = np.sum(v2 * r1) / n2
+            g = b.copy()
+            g[k - 1] += shift
+        r2 = y - A @ g
+        t = math.sqrt(np.sum(v2 * r2 * r2) / max(n2 - lost, n2 / 4)) + 1e-12
+        narrow = NARROWEST * max(s, t)
+        s = max(s, narrow if n1 < n2 else 0.0, floor)
+        t = max(t, narrow if n2 <= n1 else 0.0, floor)
+        refresh = taken % 3 == 2
+        if refresh:
+            second = not alone and n2 > k
+            _log_distances(A, L, n1, u, Z[1])
+            if second:
+                for i in range(n):
+                    v2[i] = w2[i] * other[i]
+                if not free:
+                    _scaled(A, v2, S)
+                    L2 = _factor(S.T @ S, n)
+                _log_distances(A, L2, n2, v2, Z[2])
+            else:
+                Z[2] = 0.0
+            for j in (1, 2):
+                middle[j - 1] = Z[j].mean()
+                Z[j] -= middle[j - 1]
+            gate, gate2 = (L, n1), (L2.copy() if second else L, n2)
+            a[:] = fit_gate(Z, w1, a)
+        if a[1] != 0 or a[2] != 0:
+            for i in range(n):
+                prior[i] = 1 / (1 + math.exp(-min(max(a[0] + a[1] * Z[1, i] + a[2] * Z[2, i], -30.0), 30.0)))
+        else:
+            prior[:] = min(max(w1.mean(), 0.01), 0.99)
+        highest, lowest = prior.max(), prior.min()
+        for i in range(n):
+            near[i] = prior[i] > LOCAL * highest
+            other[i] = 1 - prior[i] > LOCAL * (1 - lowest)
+        q = 0.0 if alone else min(max(w2.sum() / max(n - w1.sum(), 1e-9), 0.01), 0.99)
+        taken += 1
+        before = ll
+        ll = _posteriors(r1, r2, prior, other, s, t, q, c, nu, w1, w2, tail)
+        if abs(ll - before) < SETTLED and refresh and step > 1:
+            break
+    return (b[:k], g[:k], L, u, r1, r2, prior), (gate, gate2), (s, t, shift, ll, q, n1, n2), taken
 
 
 class TwoLines:
@@ -306,6 +480,8 @@ class TwoLines:
         self.near: Mask = self.tail > 0  # where, by x alone, either line has its rows
         self.other: Mask = self.tail > 0
         self.s = self.t = self.shift = 0.0
+        self.Z: Array = np.ones((3, self.n)) if not is_device_array(A) else np.ones((3, 0))  # 1, and log distances
+        self.middle: Array = np.zeros(2)
 
     def maximise(self) -> None:
         """Fit both lines and their noise to the posteriors."""
@@ -360,15 +536,14 @@ class TwoLines:
                 second = self.L2 if self.form == "free" else fit_weighted(self.A, self.w2 * self.other)[1]
             # Where there is no second scatter its share of the gate is 0.
             self.scatters = ((self.L, self.n1), (self.L if second is None else second, self.n2))
-            Z = np.ones((self.n, 3))
-            Z[:, 1] = self._distance(self.A, self.L, self.n1, self.u)
-            Z[:, 2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
-            self.middle = Z[:, 1:].mean(axis=0)
-            Z[:, 1:] -= self.middle
+            Z = self.Z
+            Z[1] = self._distance(self.A, self.L, self.n1, self.u)
+            Z[2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
+            self.middle = Z[1:].mean(axis=1)
+            Z[1:] -= self.middle[:, None]
             self.a = fit_gate(Z, self.w1, self.a)
-            self.Z = Z
         if self.a[1:].any():
-            self.prior = _logistic(self.Z @ self.a)
+            self.prior = _logistic(self.a @ self.Z)
         else:
             self.prior = np.full(self.n, np.clip(self.w1.mean(), 0.01, 0.99))
         self._local()
@@ -398,7 +573,32 @@ class TwoLines:
         return self.ll - before
 
     def run(self, steps: int, swap: bool = False) -> TwoLines:
-        """Take steps until the likelihood has settled; let the line with more rows be the first."""
+        """Take steps until the likelihood has settled; let the line with more rows be the first.
+
+        `run_plainly` is the same, to be read and to be tested against.
+        """
+        self.w1, self.w2, self.tail = (np.array(part, dtype=float) for part in (self.w1, self.w2, self.tail))
+        self.near, self.other = self.near.copy(), self.other.copy()
+        arrays = self.w1, self.w2, self.tail, self.near, self.other, self.a, self.Z, self.middle
+        numbers = self.s, self.t, self.shift, self.ll, self.nu, self.c, self.floor
+        rows, scatters, numbers, self.steps = _take_steps(
+            self.A, *arrays, numbers, FORMS.index(self.form), self.steps, steps
+        )
+        self.b, self.g, self.L, self.u, self.r1, self.r2, self.prior = rows
+        self.s, self.t, self.shift, self.ll, self.q, self.n1, self.n2 = numbers
+        if len(scatters[0][0]):
+            self.scatters = scatters
+        if swap and self.w2.sum() > self.w1.sum() and self.t < WIDEST:
+            self.w1, self.w2, self.a = self.w2, self.w1, -self.a[[0, 2, 1]]
+            self.near = self.other = np.ones(self.n, bool)
+            self.tail = np.ones(self.n)
+            self.Z = self.Z[[0, 2, 1]].copy()
+            self.steps = 1
+            return self.run(steps)
+        return self
+
+    def run_plainly(self, steps: int) -> TwoLines:
+        """Take steps until the likelihood has settled: the specification of `run`."""
         for step in range(steps):
             self.maximise()
             refresh = self.steps % 3 == 2
@@ -406,14 +606,6 @@ class TwoLines:
             self.steps += 1
             if abs(self.expect()) < SETTLED and refresh and step > 1:
                 break
-        if swap and self.w2.sum() > self.w1.sum() and self.t < WIDEST:
-            self.w1, self.w2, self.a = self.w2, self.w1, -self.a[[0, 2, 1]]
-            self.near = self.other = np.ones(self.n, bool)
-            self.tail = np.ones(self.n)
-            if self.steps > 2:
-                self.Z = self.Z[:, [0, 2, 1]].copy()
-            self.steps = 1
-            return self.run(steps)
         return self
 
     def evidence(self) -> float:
