@@ -12,6 +12,7 @@ from robustream.spaces import Point
 
 __all__ = [
     "BAD_CELLS",
+    "CAPPED",
     "GROUP",
     "LEFT_OUT",
     "LOST",
@@ -30,6 +31,8 @@ Verdict = Literal["kept", "rejected", "failed", "late"]
 LEFT_OUT = "rows left out: "
 # The statistic that counts single cells which its learner took as missing.
 BAD_CELLS = "bad cells"
+# The statistic that counts rows whose weight was more than a row may count for (`robustream.weights`).
+CAPPED = "weights capped"
 
 
 # How statistics of an estimate begin that describe a group of rows which its learner found: what, and the reason.
@@ -104,6 +107,7 @@ class Batch(NamedTuple):
     illegible: tuple[Illegible, ...] = ()  # cells and lines that were taken for missing
     columns: Any = None  # an Arrow table of columns that come along with the rows, if any were asked for
     lost: Mapping[str, float] = {}  # what is told of rows of a file that were dropped, by LOST and LOST_DIFFER
+    weights: NDArray[Any] | None = None  # how often each row counts; None where each counts once
 
     @property
     def rows(self) -> int:
@@ -113,6 +117,15 @@ class Batch(NamedTuple):
     def place_of(self, row: int) -> int:
         """Return the place that a row of X had among all rows that came."""
         return row if self.kept is None else int(np.flatnonzero(self.kept)[row])
+
+    def counted(self) -> Batch:
+        """Return the batch without the rows of weight 0: these are not there."""
+        if self.weights is None or bool((there := self.weights > 0).all()):
+            return self
+        kept = np.ones(self.rows, bool) if self.kept is None else self.kept.copy()
+        kept[np.flatnonzero(kept)] = there
+        y = None if self.y is None else self.y[there]
+        return self._replace(X=self.X[there], y=y, kept=kept, weights=self.weights[there])
 
     @classmethod
     def unreadable(cls, index: int, label: str, reason: str, stats: Mapping[str, float] | None = None) -> Batch:
@@ -125,6 +138,7 @@ class Estimate(NamedTuple):
 
     `rows` may come from another machine and is a claim; `weight`, in (0, 1], is given by whoever drives the
     run (below 1 for a batch that is still incomplete) and is the only number that aggregators weigh with.
+    Moments count by their rows, or by what these weigh together, as far as such claims are believed.
     """
 
     index: int  # type: ignore[assignment]
@@ -134,6 +148,7 @@ class Estimate(NamedTuple):
     failure: str | None = None
     weight: float = 1.0
     stats: Mapping[str, float] = {}
+    total_weight: float | None = None  # what its rows count for together, where they have weights
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -154,6 +169,8 @@ class BatchRecord(NamedTuple):
     left_out: int = 0  # rows that the learner left out of the batch's estimate
     left_out_reason: str = ""
     groups: tuple[RowGroup, ...] = ()  # of rows that stand apart within the batch
+    total_weight: float | None = None  # what its rows count for together, where they have weights
+    capped: int = 0  # rows whose weight was more than a row may count for
 
 
 def describe_failure(error: Exception) -> str:

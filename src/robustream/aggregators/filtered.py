@@ -24,6 +24,7 @@ from robustream.batch import Estimate
 from robustream.kernels.median import geometric_median
 from robustream.spaces import Array, Euclidean, LowRank, Part, Points, Space, Subspace, say_differences, say_factor
 from robustream.spaces.factored import leading_directions
+from robustream.weights import batch_claims
 
 __all__ = ["Filtered"]
 
@@ -450,7 +451,8 @@ def _settle(
 ) -> Array | None:
     """Return the weighted mean of the kept points of a part; if none that has the part is kept, of all that have it.
 
-    Moments count by the rows they come from, as far as these can be believed; answers and noise count alike.
+    Moments count by the rows they come from, or what these weigh, as far as that can be believed; answers and noise
+    count alike.
     """
     present, points = found
     if not len(points):
@@ -459,7 +461,7 @@ def _settle(
     if factors is not None:
         shares = shares * factors
     if part.role == "passenger":
-        rows = np.array([max(state.estimates[k].rows, 1) for k in present], dtype=np.float64)
+        rows = batch_claims((state.estimates[k].rows, state.estimates[k].total_weight) for k in present)
         shares = shares * np.minimum(rows, _MOST_ROWS * np.median(rows))
     if not shares.sum() > 0:
         if part.role == "passenger":

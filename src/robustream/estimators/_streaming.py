@@ -18,13 +18,15 @@ from robustream.estimators._device import require_device
 from robustream.estimators._inference import Certificate, make_certificate
 from robustream.estimators._settings import settings_of
 from robustream.files import Tree
+from robustream.kernels.device_arrays import host_array
 from robustream.learners import RECIPES, Recipe, Refined
+from robustream.runs.batching import Rows
 from robustream.runs.groups import Group, groups_of, warn_of_groups
 from robustream.runs.node_report import NodeReport
 from robustream.runs.notes import left_out_of
 from robustream.runs.run import Layout, Plan, Run
 
-__all__ = ["StreamingMixin", "check_half_life", "check_seed", "keeping_groups"]
+__all__ = ["StreamingMixin", "check_half_life", "check_seed", "keeping_groups", "without_zeros"]
 
 
 class StreamingMixin(ABC):
@@ -49,6 +51,7 @@ class StreamingMixin(ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = self.takes_gaps
+        tags.input_tags.sparse = True
         return tags
 
     @abstractmethod
@@ -95,26 +98,38 @@ class StreamingMixin(ABC):
             )
         return self.run_
 
-    def _fit_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
+    def _fit_rows(self, layout: Layout, rows: Rows) -> None:
         """Learn from all rows at once, cut in their order, and leave nothing waiting."""
         begun = self._begin(layout)
         plan = begun.plan
+        self.require_weights(plan, rows.weights is not None)
+        X, y, weights = without_zeros(rows)
         required = plan.learner.required_rows(X.shape[1])
         if len(X) < required:
             raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {len(X)}")
         if plan.batch_size != "auto" and plan.batch_size < required:
             raise InvalidInputError(f"batch_size must be at least {required} here, got {plan.batch_size}")
-        run = begun.feed_table(X, y)
+        run = begun.feed_table(X, y, weights)
         run.require_quorum()
         self.run_ = run
         warn_of_groups(run.report, self.groups_)
 
-    def _feed_rows(self, layout: Layout, X: NDArray[Any], y: NDArray[Any] | None) -> None:
+    def _feed_rows(self, layout: Layout, rows: Rows) -> None:
         """Learn from the rows of one call; the first call begins the run and fixes its layout."""
         run = self.run_ if self._has_run() else self._begin(layout)
+        self.require_weights(run.plan, rows.weights is not None)
         if run.on_gpu != self._is_on_gpu():
             run = replace(run, on_gpu=self._is_on_gpu())
-        self.run_ = run.feed(X, y)
+        self.run_ = run.feed(*without_zeros(rows))
+
+    def require_weights(self, plan: Plan, given: bool) -> None:
+        """Raise InvalidInputError where rows have weights that the learner of a plan does not take."""
+        if not given or plan.learner.takes_weights:
+            return
+        inner: Any = getattr(self, "estimator", None)
+        who = f"learner={getattr(self, 'learner', None)!r}" if inner is None else f"fit of {type(inner).__name__}"
+        instead = "use 'refined' or 'classical'" if inner is None else "wrap an estimator that does"
+        raise InvalidInputError(f"{who} takes no sample_weight, the weights of rows: {instead}", "sample_weight", "weight")
 
     @property
     def n_samples_seen_(self) -> int:
@@ -135,10 +150,9 @@ class StreamingMixin(ABC):
         report = self._held_run().report
         verdicts = Counter(record.verdict for record in report)
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        left_out = left_out_of(report).sentence()
-        return f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})" + (
-            left_out and f"; {left_out}"
-        )
+        capped = sum(record.capped for record in report)
+        said = [left_out_of(report).sentence(), f"{capped:,} weights were capped" if capped else ""]
+        return "; ".join([f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})", *filter(None, said)])
 
     @property
     def batch_report_(self) -> list[BatchRecord]:
@@ -166,6 +180,17 @@ class StreamingMixin(ABC):
     def node_report_(self) -> NodeReport | None:
         """How each partition and worker fared, where `robustream.fit` worked on an engine."""
         return self._held_run().nodes
+
+
+def without_zeros(rows: Rows) -> Rows:
+    """Return rows without those of weight 0, which are not there; rows with weights are on the host."""
+    X, y, weights = rows
+    if weights is None:
+        return rows
+    X, y = host_array(X), None if y is None else host_array(y)
+    if (there := weights > 0).all():
+        return Rows(X, y, weights)
+    return Rows(X[there], None if y is None else y[there], weights[there])
 
 
 def keeping_groups(recipe: Recipe, aggregator: Aggregator, wanted: bool) -> tuple[Recipe, Aggregator]:

@@ -19,13 +19,14 @@ from robustream.estimators._device import (
     lent_rows,
     place_learner,
     take_rows,
+    take_weights,
 )
 from robustream.estimators._outlier_labels import RowLabelsMixin
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
 from robustream.estimators._summary import Shown, Summary
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import Recipe, resolve_recipe
-from robustream.runs.batching import check_batch_size
+from robustream.runs.batching import Rows, check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
 from robustream.spaces import Array
 from robustream.spaces.covariance import CovarianceAnswer
@@ -112,16 +113,19 @@ class OutlierRobustCovariance(
         self.n_jobs = n_jobs
         self.keep_groups = keep_groups
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from all rows, cut into batches in their order; `y` is ignored."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from all rows, cut into batches in their order; `y` is ignored.
+
+        `sample_weight` says how often each row counts, never how far it is believed; rows of weight 0 are not there.
+        """
         with unchanged_on_error(self):
             rows = take_rows(self, X, reset=True, minimum=2)
             self._library = library_of(X)
-            self._fit_rows(Layout(rows.shape[1]), rows, None)
+            self._fit_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more rows; `y` is ignored.
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; `y` is ignored, and `sample_weight` says how often each row counts.
 
         A call with enough rows for an estimate is a batch, or several; smaller calls wait and are joined with
         other small ones. Rows that wait already count when a fitted attribute is read.
@@ -129,7 +133,7 @@ class OutlierRobustCovariance(
         with unchanged_on_error(self):
             rows = take_rows(self, X, reset=not self._has_run())
             self._library = library_of(X)
-            self._feed_rows(Layout(rows.shape[1]), rows, None)
+            self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
         return self
 
     def plan_for(self, layout: Layout) -> Plan:

@@ -18,6 +18,7 @@ from robustream.errors import FewRowsWarning, InvalidInputError
 from robustream.estimators._device import (
     AnswerMixin,
     count_device_workers,
+    dense_rows,
     encoded,
     fill_gaps,
     given_back,
@@ -25,6 +26,7 @@ from robustream.estimators._device import (
     place_learner,
     take_device_targets,
     take_rows,
+    take_weights,
     with_gaps,
 )
 from robustream.estimators._intervals import IntervalsMixin
@@ -35,7 +37,7 @@ from robustream.estimators._summary import check_answer
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.cutoffs import normal_cutoff
-from robustream.runs.batching import check_batch_size
+from robustream.runs.batching import Rows, check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
 from robustream.spaces import Array
 from robustream.spaces.linear import LinearSolution, LinearValue, invert_moments, residual_distances
@@ -236,18 +238,22 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
         self.n_jobs = n_jobs
         self.keep_groups = keep_groups
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all rows, cut into batches in their order."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows, cut into batches in their order.
+
+        `sample_weight` says how often each row counts, never how far it is believed; rows of weight 0 are not there.
+        """
         with unchanged_on_error(self):
             rows, targets, single = validate_targets(self, X, y, reset=True, minimum=2)
             self._library = library_of(X)
-            self._fit_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
+            weights = self._weights_of(sample_weight, y, len(rows))
+            self._fit_rows(Layout(rows.shape[1], targets.shape[1], single), Rows(rows, targets, weights))
         if not self.alpha:
-            warn_of_few_rows(len(rows), rows.shape[1] + bool(self.fit_intercept))
+            warn_of_few_rows(self.n_samples_seen_, rows.shape[1] + bool(self.fit_intercept))
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn from more rows.
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows; `sample_weight` says how often each counts.
 
         A call with enough rows for an estimate is a batch, or several; smaller calls wait and are joined with
         other small ones. Rows that wait already count when a fitted attribute is read.
@@ -261,8 +267,17 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
                     f"y has {targets.shape[1]} outputs, but {type(self).__name__} was first given "
                     f"{self.run_.layout.outputs}"
                 )
-            self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), rows, targets)
+            weights = self._weights_of(sample_weight, y, len(rows))
+            self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), Rows(rows, targets, weights))
         return self
+
+    def _weights_of(self, sample_weight: Any, y: Any, rows: int) -> NDArray[Any] | None:
+        """Return the weights of so many rows: those of rows whose target is missing are left out as these are."""
+        if sample_weight is None:
+            return None
+        missing = _missing_targets(with_gaps(host_array(y))) if self.takes_gaps else None
+        weights = take_weights(sample_weight, rows if missing is None else len(missing))
+        return weights if missing is None or weights is None else take_weights(weights[~missing], rows)
 
     def is_outlier(self, X: Any, y: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
         """Return which rows have a score beyond the cut-off; of ordinary rows about 1% do.
@@ -326,7 +341,7 @@ def validate_targets(
     rows, targets = validate_data(
         estimator,
         *_with_targets(
-            with_gaps(encoded(estimator, X, reset=reset)),
+            with_gaps(dense_rows(encoded(estimator, X, reset=reset))),
             with_gaps(host_array(y)),
             takes_gaps := getattr(estimator, "takes_gaps", False),
         ),
@@ -361,18 +376,20 @@ def warn_of_few_rows(rows: int, unknowns: int) -> None:
 
 def _with_targets(X: Any, y: Any, takes_gaps: bool) -> tuple[Any, Any]:
     """Return rows and targets without the rows whose target is missing: nothing can be learned from these."""
-    if not takes_gaps or not isinstance(y := y.to_numpy() if hasattr(y, "to_numpy") else y, np.ndarray):
-        return X, y
-    if (
-        y.dtype.kind != "f"
-        or y.ndim not in (1, 2)
-        or not (missing := np.isnan(y).reshape(len(y), -1).any(axis=1)).any()
-    ):
-        return X, y
+    missing = _missing_targets(y) if takes_gaps else None
+    if missing is None or missing.all() or len(missing) != _num_samples(X):
+        return X, y  # scikit-learn says what is wrong, if anything is
     there = np.flatnonzero(~missing)
-    if not len(there) or len(y) != _num_samples(X):
-        return X, y  # scikit-learn says what is wrong
-    return _safe_indexing(X, there), y[there]
+    return _safe_indexing(X, there), (y.to_numpy() if hasattr(y, "to_numpy") else y)[there]
+
+
+def _missing_targets(y: Any) -> NDArray[np.bool_] | None:
+    """Mark rows in which a target is missing; None if none is."""
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    if not isinstance(y, np.ndarray) or y.dtype.kind != "f" or y.ndim not in (1, 2):
+        return None
+    missing: NDArray[np.bool_] = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    return missing if missing.any() else None
 
 
 def check_alpha(alpha: Any) -> float:

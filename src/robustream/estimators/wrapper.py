@@ -15,13 +15,13 @@ from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, RobustreamError, UnsupportedEstimatorError
-from robustream.estimators._device import encoded, given_back
-from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed
+from robustream.estimators._device import dense_rows, encoded, given_back, take_weights
+from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, without_zeros
 from robustream.estimators._summary import Coefficients, Shown, target_names
 from robustream.kernels.device_arrays import host_array
 from robustream.learners.adapter import Adapter
 from robustream.learners.parameters import choose_parameters
-from robustream.runs.batching import check_batch_size, cut_whole, stratified_order
+from robustream.runs.batching import Rows, check_batch_size, cut_whole, stratified_order
 from robustream.runs.run import Layout, Plan, Run, unchanged_on_error
 from robustream.runs.workers import count_workers
 
@@ -99,27 +99,37 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all rows, cut into batches; a classifier's batches each get their share of every class."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows, cut into batches; a classifier's batches each get their share of every class.
+
+        `sample_weight` is for estimators that take it: each is given the weights of its batch as they are.
+        """
         with unchanged_on_error(self):
             rows, targets = self._validate(X, y, reset=True)
+            rows, targets, weights = without_zeros(Rows(rows, targets, take_weights(sample_weight, len(rows))))
+            assert targets is not None
             layout = self._layout_of(rows, targets, None)
             begun = self._begin(layout)
+            self.require_weights(begun.plan, weights is not None)
             cuts = cut_whole(len(rows), begun.plan.learner.minimum_rows(rows.shape[1]), begun.plan.batch_size)
             labels = None
             if is_classifier(self.estimator):
                 rarest = int(np.unique(targets, return_counts=True)[1].min())
                 order, cuts = stratified_order(targets, min(len(cuts), rarest))
                 rows, targets = rows[order], targets[order]
+                weights = None if weights is None else weights[order]
                 labels = [f"stratified batch {number} of {len(cuts)}" for number in range(1, len(cuts) + 1)]
-            run = begun.feed_batches(rows, targets, cuts, labels)
-            self._refit_alone_if_it_failed(run.ledger.usable, rows, targets)
+            run = begun.feed_batches(rows, targets, cuts, labels, weights)
+            self._refit_alone_if_it_failed(run.ledger.usable, rows, targets, weights)
             run.require_quorum()
             self.run_ = run
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from more rows; a classifier needs all `classes` in the first call, as in scikit-learn."""
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; a classifier needs all `classes` in the first call, as in scikit-learn.
+
+        `sample_weight` is for estimators that take it.
+        """
         with unchanged_on_error(self):
             first = not self._has_run()
             rows, targets = self._validate(X, y, reset=first)
@@ -133,7 +143,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
             else:
                 layout = self.run_.layout
                 self._check_later_call(layout, targets, classes)
-            self._feed_rows(layout, rows, targets)
+            self._feed_rows(layout, Rows(rows, targets, take_weights(sample_weight, len(rows))))
         return self
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -142,7 +152,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         tags = get_tags(self.estimator)
         rows, targets = validate_data(
             self,
-            host_array(encoded(self, X, reset=reset)),
+            dense_rows(host_array(encoded(self, X, reset=reset))),
             host_array(y),
             dtype=[np.float64, np.float32],
             multi_output=tags.target_tags.multi_output and not classifier,
@@ -196,10 +206,12 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         if len(unknown):
             raise InvalidInputError(f"y has classes {unknown.tolist()} that the first call did not name")
 
-    def _refit_alone_if_it_failed(self, usable: int, rows: NDArray[Any], targets: NDArray[Any]) -> None:
+    def _refit_alone_if_it_failed(
+        self, usable: int, rows: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any] | None
+    ) -> None:
         """Let the wrapped estimator say itself what is wrong when no batch could be used."""
         if usable == 0:
-            clone(self.estimator).fit(rows, targets)
+            clone(self.estimator).fit(rows, targets, **({} if weights is None else {"sample_weight": weights}))
 
     @property
     def estimator_(self) -> Any:
@@ -289,7 +301,12 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
     def _rows(self, X: Any) -> NDArray[Any]:
         self._held_run()
         return np.asarray(
-            validate_data(self, host_array(encoded(self, X, reset=False)), dtype=[np.float64, np.float32], reset=False)
+            validate_data(
+                self,
+                dense_rows(host_array(encoded(self, X, reset=False))),
+                dtype=[np.float64, np.float32],
+                reset=False,
+            )
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from robustream.batch import Batch
 from robustream.learners.base import Learner, Solved
@@ -45,6 +46,12 @@ class Adapter(Learner):
     parameters: tuple[Parameter, ...]
     classes: NDArray[Any] | None
     single_target: bool
+    takes_any_weights = True
+
+    @property
+    def takes_weights(self) -> bool:  # type: ignore[override]
+        """Whether the estimator's `fit` has sample_weight."""
+        return bool(has_fit_parameter(self.estimator, "sample_weight"))
 
     def space(self, n_columns: int, n_outputs: int) -> Parts:
         shell = self.shell(n_columns, n_outputs)
@@ -70,7 +77,8 @@ class Adapter(Learner):
         fitted = clone(self.estimator)
         if fitted.get_params(deep=False).get("random_state", 0) is None:
             fitted.set_params(random_state=int(rng.integers(2**31)))
-        fitted.fit(batch.X, batch.y)
+        weights = {} if batch.weights is None else {"sample_weight": batch.weights}
+        fitted.fit(batch.X, batch.y, **weights)
         point: list[Array | None] = []
         for parameter in self.parameters:
             value = _to_scale(_attribute(fitted, parameter.name), parameter)

@@ -16,9 +16,10 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from robustream.batch import BAD_CELLS, LEFT_OUT, Batch, Estimate, RowGroup, all_finite, describe_failure
+from robustream.batch import BAD_CELLS, CAPPED, LEFT_OUT, Batch, Estimate, RowGroup, all_finite, describe_failure
 from robustream.errors import InvalidInputError
 from robustream.spaces import CovarianceModels, Point, PrincipalModels, ProductSpace
+from robustream.weights import as_frequencies, cap_weights
 
 __all__ = ["CovarianceLearner", "Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe", "Solved"]
 
@@ -51,9 +52,14 @@ class Learner(ABC):
 
     One that `judges_rows` finds bad rows by itself: a table that is there as a whole is one batch for it. For the
     others a table is cut into batches that stand or fall as one.
+
+    One that `takes_weights` has the weights of the rows, all above 0, in `batch.weights`: as they came if it
+    `takes_any_weights`, else with a mean of at least 1, and capped where it judges rows.
     """
 
     judges_rows: bool = False
+    takes_weights: bool = False
+    takes_any_weights: bool = False
 
     @abstractmethod
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
@@ -74,6 +80,9 @@ class Learner(ABC):
     @final
     def estimate(self, batch: Batch, rng: np.random.Generator) -> Estimate:
         """Give the estimate, or the reason why there is none."""
+        total = None
+        if batch.weights is not None and batch.failure is None:
+            batch, total = self._weighed(batch.counted())
         if batch.failure is not None:
             return Estimate(batch.index, batch.label, batch.rows, None, batch.failure, stats=batch.stats)
         try:
@@ -90,7 +99,23 @@ class Learner(ABC):
             reasons[BAD_CELLS] = float(cells)
         for group in groups:
             reasons |= group.to_stats()
-        return Estimate(batch.index, batch.label, batch.rows, point, stats={**batch.stats, **reasons})
+        stats = {**batch.stats, **reasons}
+        return Estimate(batch.index, batch.label, batch.rows, point, stats=stats, total_weight=total)
+
+    def _weighed(self, batch: Batch) -> tuple[Batch, float | None]:
+        """Return a batch with weights as the learner takes them, and what its rows count for together."""
+        weights = batch.weights
+        assert weights is not None
+        reason = None if batch.rows else "no row has a weight above zero"
+        reason = reason if self.takes_weights else "the learner takes no weights of rows"
+        if reason is not None:
+            return batch._replace(failure=reason), None
+        capped = 0
+        if self.judges_rows:
+            weights, capped = cap_weights(weights)
+        total = float(weights.sum())
+        stats = {**batch.stats, CAPPED: float(capped)} if capped else batch.stats
+        return batch._replace(weights=weights if self.takes_any_weights else as_frequencies(weights), stats=stats), total
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ from robustream.learners.base import (
 )
 from robustream.learners.calibration import score_sketch
 from robustream.learners.cutoffs import residual_cutoff
-from robustream.learners.moments import covariance_point, least_squares, principal_point_of_rows
+from robustream.learners.moments import covariance_point, least_squares, principal_point_of_rows, scaled_rows
 from robustream.learners.uncertainty import LARGEST_VARIANCE, residual_quantiles
 from robustream.spaces import Array, LinearModels
 from robustream.spaces.linear import LinearPoint, residual_distances
+from robustream.weights import stand_ins
 
 __all__ = ["Classical", "ClassicalCovariance", "ClassicalPCA", "ClassicalRegression"]
 
@@ -51,38 +52,46 @@ class Classical(Recipe):
 class ClassicalPCA(PrincipalLearner):
     """Mean and leading eigenvectors of the sample covariance matrix."""
 
+    takes_weights = True
+
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns, 5 * self.problem.n_components)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
-        mean = _mean(batch.X)
+        mean, weights = _mean(batch.X, batch.weights), batch.weights
         centered = batch.X - mean
         log_scale = np.zeros_like(mean)
         if self.problem.standardize:
-            deviation = np.sqrt(np.square(centered).sum(axis=0) / max(1, batch.rows - 1))
+            scaled = centered if weights is None else scaled_rows(centered, weights)
+            deviation = np.sqrt(np.square(scaled).sum(axis=0) / max(1, _total(batch) - 1))
             log_scale = np.log(np.where(deviation > 0, deviation, 1)).astype(mean.dtype)
             centered /= np.exp(log_scale)
-        return Solved(principal_point_of_rows(mean, log_scale, centered, self.problem.n_components))
+        return Solved(principal_point_of_rows(mean, log_scale, centered, self.problem.n_components, weights))
 
 
 @dataclass(frozen=True)
 class ClassicalCovariance(CovarianceLearner):
     """Mean and sample covariance matrix."""
 
+    takes_weights = True
+
     def minimum_rows(self, n_columns: int) -> int:
         return max(20, 2 * n_columns)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
-        mean = _mean(batch.X)
+        mean, weights = _mean(batch.X, batch.weights), batch.weights
         centered = batch.X - mean
-        covariance = centered.T @ centered / max(1, batch.rows - 1)
-        return Solved(covariance_point(mean, covariance, centered, batch.rows))
+        scaled = centered if weights is None else scaled_rows(centered, weights)
+        covariance = scaled.T @ scaled / max(1, _total(batch) - 1)
+        ordinary = centered if weights is None else centered[stand_ins(weights)]
+        return Solved(covariance_point(mean, covariance, ordinary, _total(batch)))
 
 
 @dataclass(frozen=True)
 class ClassicalRegression(Learner):
     """Least squares, or ridge regression with a penalty on the mean squared error."""
 
+    takes_weights = True
     problem: LinearProblem
 
     def space(self, n_columns: int, n_outputs: int) -> LinearModels:
@@ -100,27 +109,44 @@ class ClassicalRegression(Learner):
         targets = batch.y.reshape(rows, -1)
         x_center, y_center = np.zeros(columns, batch.X.dtype), np.zeros(targets.shape[1], batch.X.dtype)
         if self.problem.fit_intercept:
-            x_center, y_center = _mean(batch.X), _mean(targets)
+            x_center, y_center = _mean(batch.X, batch.weights), _mean(targets, batch.weights)
         centered, targets = batch.X - x_center, targets - y_center
         want_influence = batch.index < BATCHES_FOR_SPREAD
-        fit = least_squares(centered, targets, self.problem.alpha, want_influence=want_influence)
+        shares = np.full(rows, 1 / rows)
+        if batch.weights is None:
+            fit = least_squares(centered, targets, self.problem.alpha, want_influence=want_influence)
+        else:
+            # Rows times the root of their weight: their plain products are the weighted ones.
+            root, total, shares = np.sqrt(batch.weights)[:, None], _total(batch), batch.weights / _total(batch)
+            scaled = [np.asarray(part * root, dtype=part.dtype) for part in (centered, targets)]
+            alpha = self.problem.alpha * total / rows
+            fit = least_squares(scaled[0], scaled[1], alpha, want_influence=want_influence)
+            if fit.influence is not None:
+                fit = fit._replace(influence=fit.influence * root.T)
         residuals = targets - centered @ fit.coef.T
-        freedom = max(1.0, rows - fit.degrees_of_freedom - self.problem.fit_intercept)
-        scale = np.sqrt(np.square(residuals).sum(axis=0) / freedom)
-        variance, leverage = None, np.full(rows, min(1 / rows, 0.5) if self.problem.fit_intercept else 0.0)
+        freedom = max(1.0, _total(batch) - fit.degrees_of_freedom - self.problem.fit_intercept)
+        squares = np.square(residuals).sum(axis=0) if batch.weights is None else batch.weights @ np.square(residuals)
+        scale = np.sqrt(squares / freedom)
+        variance, leverage = None, np.minimum(shares, 0.5) if self.problem.fit_intercept else np.zeros(rows)
         if fit.influence is not None:
             leverage = np.clip(leverage + host_array((centered * fit.influence.T).sum(axis=1)), 0.0, 0.99)
-            variance = self._variance(fit.influence, host_array(residuals) / (1 - leverage)[:, None])
-        log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny))
+            variance = self._variance(fit.influence, host_array(residuals) / (1 - leverage)[:, None], shares)
+        log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny)).astype(batch.X.dtype)
+        if batch.weights is not None:
+            some = stand_ins(batch.weights)
+            residuals, leverage = residuals[some], leverage[some]
         cutoff = residual_cutoff(residuals, scale)
         quantiles = residual_quantiles(host_array(residuals), leverage).astype(batch.X.dtype)
         held_back = host_array(residuals) / (1 - leverage)[:, None]
         scores = score_sketch(residual_distances(held_back, host_array(scale)) / np.exp(cutoff)).astype(batch.X.dtype)
         return Solved(LinearPoint(fit.coef, x_center, y_center, log_scale, variance, cutoff, None, quantiles, scores))
 
-    def _variance(self, influence: Array, residuals: Array) -> Array | None:
-        """Return the covariance of coefficients and level by the rows' own residuals (see `learners.uncertainty`)."""
-        columns, rows = influence.shape
+    def _variance(self, influence: Array, residuals: Array, shares: Array) -> Array | None:
+        """Return the covariance of coefficients and level by the rows' own residuals (see `learners.uncertainty`).
+
+        `shares` are those of the rows in the level.
+        """
+        columns = len(influence)
         outputs = residuals.shape[1]
         if outputs * (columns + 1) ** 2 > LARGEST_VARIANCE:
             return None
@@ -128,11 +154,18 @@ class ClassicalRegression(Learner):
         for output, square in enumerate(np.square(residuals, dtype=np.float64).T):
             found[output, :-1, :-1] = host_array((influence * square) @ influence.T)
             if self.problem.fit_intercept:
-                found[output, -1, :-1] = found[output, :-1, -1] = host_array(influence @ square) / rows
-                found[output, -1, -1] = square.sum() / rows**2
+                found[output, -1, :-1] = found[output, :-1, -1] = host_array(influence @ (square * shares))
+                found[output, -1, -1] = square @ np.square(shares)
         return found
 
 
-def _mean(rows: Array) -> Array:
+def _total(batch: Batch) -> float:
+    """Give what the rows count for together."""
+    return batch.rows if batch.weights is None else float(batch.weights.sum())
+
+
+def _mean(rows: Array, weights: Array | None) -> Array:
     """Give the column means, summed in double precision."""
+    if weights is not None:
+        return np.asarray(weights @ rows / weights.sum(), dtype=rows.dtype)
     return np.asarray(rows.mean(axis=0, dtype=np.float64), dtype=rows.dtype)

@@ -31,7 +31,7 @@ ROWS_FOR_DISTANCES = 4000
 
 
 def principal_cutoffs(
-    standard: Array, basis: Array, eigenvalues: Array, total_variance: float, total_square: float, rows: int
+    standard: Array, basis: Array, eigenvalues: Array, total_variance: float, total_square: float, rows: float
 ) -> Array:
     """Give the logarithms of the two cut-offs from rows that are thought to be ordinary.
 

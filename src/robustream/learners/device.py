@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robustream.batch import Batch
-from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.learners.base import Learner, Solved
 from robustream.spaces import ProductSpace
 
@@ -25,6 +25,14 @@ class OnDevice(Learner):
     def judges_rows(self) -> bool:  # type: ignore[override]
         return self.inner.judges_rows
 
+    @property
+    def takes_weights(self) -> bool:  # type: ignore[override]
+        return self.inner.takes_weights
+
+    @property
+    def takes_any_weights(self) -> bool:  # type: ignore[override]
+        return self.inner.takes_any_weights
+
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
         return self.inner.space(n_columns, n_outputs)
 
@@ -35,6 +43,9 @@ class OnDevice(Learner):
         return self.inner.minimum_rows(n_columns)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
+        if batch.weights is not None:  # such batches are worked on on the host
+            y = None if batch.y is None else host_array(batch.y)
+            return self.inner.solve(batch._replace(X=host_array(batch.X), y=y), rng)
         # Imported here: whoever stays on the host must not need CuPy.
         from robustream.kernels.gpu.numpy_proxy import lend, on_host, work_stream
 

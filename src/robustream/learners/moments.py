@@ -13,6 +13,7 @@ from robustream.spaces import Array
 from robustream.spaces.covariance import CovariancePoint, whitening
 from robustream.spaces.factored import fix_signs
 from robustream.spaces.principal import PrincipalPoint, largest_over_cutoffs, noise_variance, principal_distances
+from robustream.weights import stand_ins
 
 __all__ = [
     "LeastSquares",
@@ -21,6 +22,7 @@ __all__ = [
     "median_scale",
     "principal_point",
     "principal_point_of_rows",
+    "scaled_rows",
 ]
 
 # 1 / the MAD of the standard normal law: makes the median absolute deviation a standard deviation.
@@ -48,11 +50,11 @@ def median_scale(rows: Array, center: Array) -> Array:
 
 
 def principal_point(
-    mean: Array, log_scale: Array, covariance: Array, n_components: int, standard: Array, rows: int | None = None
+    mean: Array, log_scale: Array, covariance: Array, n_components: int, standard: Array, rows: float | None = None
 ) -> PrincipalPoint:
     """Give the estimate that a covariance matrix amounts to.
 
-    `standard` are ordinary rows, centred and scaled: all, or some of them and their whole number.
+    `standard` are ordinary rows, centred and scaled: all, or some of them and their whole number, or weight.
     """
     columns = covariance.shape[0]
     require_finite(covariance)
@@ -65,14 +67,20 @@ def principal_point(
     return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs, scores=scores)
 
 
-def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_components: int) -> PrincipalPoint:
+def principal_point_of_rows(
+    mean: Array, log_scale: Array, centered: Array, n_components: int, weights: Array | None = None
+) -> PrincipalPoint:
     """Give the estimate from centred rows: by the smaller of the two Gram matrices' decompositions."""
-    rows, columns = centered.shape
+    count, columns = centered.shape
+    rows: float = count
+    scaled = centered
+    if weights is not None:
+        rows, scaled, centered = float(weights.sum()), scaled_rows(centered, weights), centered[stand_ins(weights)]
     freedom = max(1, rows - 1)
-    if rows >= columns:
-        return principal_point(mean, log_scale, centered.T @ centered / freedom, n_components, centered)
-    require_finite(centered)
-    _, singular, transposed = linalg.svd(centered, full_matrices=rows < n_components)
+    if count >= columns:
+        return principal_point(mean, log_scale, scaled.T @ scaled / freedom, n_components, centered, rows)
+    require_finite(scaled)
+    _, singular, transposed = linalg.svd(scaled, full_matrices=count < n_components)
     eigenvalues = np.zeros(n_components, dtype=centered.dtype)
     kept = min(n_components, singular.size)
     eigenvalues[:kept] = singular[:kept] ** 2 / freedom
@@ -84,7 +92,12 @@ def principal_point_of_rows(mean: Array, log_scale: Array, centered: Array, n_co
     return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs, scores=scores)
 
 
-def _calibrated(standard: Array, basis: Array, eigenvalues: Array, total: float, cutoffs: Array, rows: int) -> Array:
+def scaled_rows(rows: Array, weights: Array) -> Array:
+    """Give rows whose plain products are the weighted ones of the rows."""
+    return np.asarray(rows * np.sqrt(weights)[:, None], dtype=rows.dtype)
+
+
+def _calibrated(standard: Array, basis: Array, eigenvalues: Array, total: float, cutoffs: Array, rows: float) -> Array:
     """Return a sketch of the scores of ordinary rows, as if each had been held back.
 
     A row draws the model towards itself by its leverage, and would lie farther out without.
@@ -96,7 +109,7 @@ def _calibrated(standard: Array, basis: Array, eigenvalues: Array, total: float,
     return score_sketch(scores).astype(basis.dtype)
 
 
-def covariance_point(mean: Array, covariance: Array, centered: Array, rows: int) -> CovariancePoint:
+def covariance_point(mean: Array, covariance: Array, centered: Array, rows: float) -> CovariancePoint:
     """Give the estimate that a covariance matrix amounts to; `centered` are some of so many ordinary rows."""
     require_finite(covariance)
     white = centered @ whitening(covariance)

@@ -28,6 +28,7 @@ class PooledRegression(Learner):
     aggregator, which sees that the moments of its batch do not agree with the others.
     """
 
+    takes_weights = True
     problem: LinearProblem
     keep_groups: bool = False
 
@@ -44,17 +45,20 @@ class PooledRegression(Learner):
         assert batch.y is not None
         joint = np.concatenate([batch.X, batch.y.reshape(batch.rows, -1)], axis=1)
         weights = np.ones(batch.rows) if self.keep_groups else row_weights(joint[:, : batch.X.shape[1]])
+        left_out = batch.rows - float(weights.sum())
+        if batch.weights is not None:
+            weights = weights * batch.weights
         weights = weights.astype(joint.dtype)
         total = weights.sum()
         center = np.zeros(joint.shape[1], joint.dtype)
         if self.problem.fit_intercept:
             center = np.asarray(weights @ joint / total)
-        # Weights are 0 or 1. Of a table with itself a product is half the work.
-        centered = (joint - center) * weights[:, None]
+        # Of a table with itself a product is half the work.
+        centered = (joint - center) * np.sqrt(weights)[:, None]
         covariance = centered.T @ centered / max(1.0, total - self.problem.fit_intercept)
         require_finite(covariance)
         point = MomentPoint(covariance.astype(joint.dtype, copy=False), center.astype(joint.dtype, copy=False))
-        return Solved(point, {TOO_LONG: float(batch.rows - total)})
+        return Solved(point, {TOO_LONG: left_out})
 
 
 def row_weights(rows: Array) -> Array:

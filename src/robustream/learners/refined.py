@@ -30,12 +30,19 @@ from robustream.learners.base import (
 from robustream.learners.calibration import score_sketch
 from robustream.learners.classical import BATCHES_FOR_SPREAD
 from robustream.learners.cutoffs import ROWS_FOR_DISTANCES, residual_cutoff
-from robustream.learners.moments import covariance_point, principal_point, principal_point_of_rows, require_finite
+from robustream.learners.moments import (
+    covariance_point,
+    principal_point,
+    principal_point_of_rows,
+    require_finite,
+    scaled_rows,
+)
 from robustream.learners.pooled import TOO_LONG, PooledRegression, row_weights
 from robustream.learners.uncertainty import direction_variance, fit_rows, residual_quantiles
 from robustream.spaces import Array, LinearModels, MomentModels
 from robustream.spaces.base import unknown_moments
 from robustream.spaces.linear import LinearPoint, invert_moments, residual_distances, solve_moments, without_constants
+from robustream.weights import stand_ins
 
 if TYPE_CHECKING:  # its compiled loops are loaded with the first batch
     from robustream.majority import Group
@@ -87,11 +94,18 @@ class Believed(NamedTuple):
     mean: Array
     covariance: Array  # as float64
     some: Array  # ordinary rows, enough of them to tell their distances
-    rows: int  # ordinary rows in all
+    times: Array | None  # how often each of these counts; None where each counts once
+    number: int  # ordinary rows in all
+    rows: float  # what these count for together
     left_out: Mapping[str, float]
     cells: int
     groups: tuple[RowGroup, ...]
     unknown: Mask  # columns without a single cell
+
+    @property
+    def told(self) -> Array:
+        """Ordinary rows that count once each."""
+        return self.some if self.times is None else self.some[stand_ins(self.times)]
 
     @classmethod
     def of(cls, batch: Batch, keep_groups: bool = False) -> Believed:
@@ -99,16 +113,16 @@ class Believed(NamedTuple):
         from robustream.majority import conditional, covariance_with_gaps, majority, moments
 
         rows, gaps = _rows_with_gaps(batch.X)
-        fit = majority(rows)
+        fit = majority(rows, times=batch.weights)
         whole = rows if gaps is None else conditional(rows.astype(float), gaps, fit.center, fit.scatter)
         told = _told(batch, fit.groups, [whole])
         if keep_groups:
-            ones = np.ones_like(fit.weights)
+            every = np.ones_like(fit.weights) if batch.weights is None else batch.weights
             if gaps is None:
-                center, scatter = moments(rows.astype(float), ones)
+                center, scatter = moments(rows.astype(float), every)
             else:
-                center, scatter = covariance_with_gaps(rows.astype(float), gaps, ones)
-            fit = fit._replace(center=center, scatter=scatter, weights=ones, groups=(), cells=gaps)
+                center, scatter = covariance_with_gaps(rows.astype(float), gaps, every)
+            fit = fit._replace(center=center, scatter=scatter, weights=every, groups=(), cells=gaps)
         require_finite(fit.scatter)
         require_finite(np.square(fit.center))
         total = float(fit.weights.sum())
@@ -127,7 +141,9 @@ class Believed(NamedTuple):
             fit.center.astype(rows.dtype),
             fit.scatter * (total / max(total - 1, 1.0)),
             ordinary,
+            None if batch.weights is None else batch.weights[some],
             len(believed),
+            len(believed) if batch.weights is None else float(batch.weights[believed].sum()),
             _counted(fit.groups),
             cells,
             told,
@@ -139,7 +155,7 @@ class Believed(NamedTuple):
 class RefinedPrincipal(PrincipalLearner):
     """Principal components of the rows, or cells, that no evidence speaks against."""
 
-    judges_rows = True
+    judges_rows = takes_weights = True
     keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
@@ -148,7 +164,7 @@ class RefinedPrincipal(PrincipalLearner):
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         if batch.X.shape[1] > WIDEST_SCATTER:
-            return self._by_length(_require_whole(np.ascontiguousarray(batch.X), WIDEST_SCATTER))
+            return self._by_length(_require_whole(np.ascontiguousarray(batch.X), WIDEST_SCATTER), batch.weights)
         found, dtype = Believed.of(batch, self.keep_groups), batch.X.dtype
         mean, covariance = found.mean, found.covariance
         log_scale, moments, variance = np.zeros_like(mean), None, None
@@ -159,27 +175,30 @@ class RefinedPrincipal(PrincipalLearner):
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        standard = ((found.some - mean) / np.exp(log_scale)).astype(dtype, copy=False)
+        standard, told = (
+            ((some - mean) / np.exp(log_scale)).astype(dtype, copy=False) for some in (found.some, found.told)
+        )
         point = principal_point(
-            mean, log_scale, covariance.astype(dtype), self.problem.n_components, standard, found.rows
+            mean, log_scale, covariance.astype(dtype), self.problem.n_components, told, found.rows
         )
         if moments is not None and batch.index < BATCHES_FOR_SPREAD:
-            told = self.space(batch.X.shape[1], 0).told
+            count, standardized = self.space(batch.X.shape[1], 0).told, self.problem.standardize
             variance = direction_variance(
-                standard, covariance, told, found.rows, standardized=self.problem.standardize
+                standard, covariance, count, found.number, standardized=standardized, times=found.times
             ).astype(dtype)
         return Solved(point._replace(moments=moments, variance=variance), found.left_out, found.cells, found.groups)
 
-    def _by_length(self, rows: Array) -> Solved:
-        kept = rows if self.keep_groups else rows[row_weights(rows) > 0]
-        mean = kept.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    def _by_length(self, rows: Array, weights: Array | None) -> Solved:
+        kept, weights = _of_usual_length(rows, weights, self.keep_groups)
+        mean = np.average(kept.astype(np.float64), axis=0, weights=weights).astype(rows.dtype)
         centered = kept - mean
         log_scale = np.zeros_like(mean)
         if self.problem.standardize:
-            deviation = centered.std(axis=0)
+            squares = np.square(centered) if weights is None else np.square(scaled_rows(centered, weights))
+            deviation = np.sqrt(squares.sum(axis=0) / (len(kept) if weights is None else weights.sum()))
             log_scale = np.log(np.where(deviation > 0, deviation, 1)).astype(rows.dtype)
             centered /= np.exp(log_scale)
-        point = principal_point_of_rows(mean, log_scale, centered, self.problem.n_components)
+        point = principal_point_of_rows(mean, log_scale, centered, self.problem.n_components, weights)
         return Solved(point, {TOO_LONG: float(len(rows) - len(kept))})
 
 
@@ -187,7 +206,7 @@ class RefinedPrincipal(PrincipalLearner):
 class RefinedCovariance(CovarianceLearner):
     """Mean and covariance of the rows, or cells, that no evidence speaks against."""
 
-    judges_rows = True
+    judges_rows = takes_weights = True
     keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
@@ -196,15 +215,18 @@ class RefinedCovariance(CovarianceLearner):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         if batch.X.shape[1] > WIDEST_SCATTER:
             rows = _require_whole(np.ascontiguousarray(batch.X), WIDEST_SCATTER)
-            kept = rows if self.keep_groups else rows[row_weights(rows) > 0]
-            mean = kept.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+            kept, weights = _of_usual_length(rows, batch.weights, self.keep_groups)
+            mean = np.average(kept.astype(np.float64), axis=0, weights=weights).astype(rows.dtype)
             centered = kept - mean
-            covariance = centered.T @ centered / max(len(kept) - 1, 1)
+            scaled = centered if weights is None else scaled_rows(centered, weights)
+            total = len(kept) if weights is None else float(weights.sum())
+            covariance = scaled.T @ scaled / max(total - 1, 1)
             left_out = {TOO_LONG: float(len(rows) - len(kept))}
-            return Solved(covariance_point(mean, covariance, centered[:ROWS_FOR_DISTANCES], len(kept)), left_out)
+            told = (centered if weights is None else centered[stand_ins(weights)])[:ROWS_FOR_DISTANCES]
+            return Solved(covariance_point(mean, covariance, told, total), left_out)
         found = Believed.of(batch, self.keep_groups)
         covariance = found.covariance.astype(batch.X.dtype)
-        point = covariance_point(found.mean, covariance, found.some - found.mean, found.rows)
+        point = covariance_point(found.mean, covariance, found.told - found.mean, found.rows)
         point = point._replace(covariance=unknown_moments(covariance, found.unknown))
         return Solved(point, found.left_out, found.cells, found.groups)
 
@@ -213,7 +235,7 @@ class RefinedCovariance(CovarianceLearner):
 class RefinedRegression(Learner):
     """Least squares on the rows of the majority's line; pooled moments where the table is wide."""
 
-    judges_rows = True
+    judges_rows = takes_weights = True
     problem: LinearProblem
     keep_groups: bool = False
 
@@ -246,25 +268,27 @@ class RefinedRegression(Learner):
         # Rows on a GPU are taken to double precision block by block, in the passes over them.
         exact = rows if is_device_array(rows) else rows.astype(np.float64, copy=False)
         states = row_states(exact)
-        missing, noise = gaps, None
+        missing, noise, times = gaps, None, batch.weights
         if gaps is None:
             exact, filled = mend(exact, states)
         else:
             bad = bad_cells(exact, states)
             missing, filled = (gaps, 0) if bad is None else (gaps | bad, int(bad.sum()))
             targets = np.asarray(targets)
-            exact, noise = _fill(exact, targets.astype(np.float64), missing)
+            exact, noise = _fill(exact, targets.astype(np.float64), missing, times)
         if filled or gaps is not None:
             rows, states = exact.astype(dtype), row_states(exact)
-        weights, believed, groups = _row_weights(exact, targets.astype(np.float64, copy=False), states, noise)
+        weights, believed, groups = _row_weights(exact, targets.astype(np.float64, copy=False), states, noise, times)
         told = groups
         if self.keep_groups:
             weights, believed, groups = None, np.ones_like(believed), ()
             if filled:  # the plain answer is that of the cells as they were given
                 rows, filled, missing = rows_in_place(batch.X), 0, gaps
                 if gaps is not None:
-                    exact, noise = _fill(np.asarray(rows, dtype=np.float64), targets.astype(np.float64), gaps)
+                    exact, noise = _fill(np.asarray(rows, dtype=np.float64), targets.astype(np.float64), gaps, times)
                     rows = exact.astype(dtype)
+        if times is not None:
+            weights = times if weights is None else weights * times
         counted = np.ones_like(believed, dtype=float) if weights is None else weights
         if missing is None:
             total, center, moments = _joint_moments(rows, targets, weights, self.problem.fit_intercept)
@@ -286,6 +310,7 @@ class RefinedRegression(Learner):
             inverse,
             intercept=self.problem.fit_intercept,
             want_variance=batch.index < BATCHES_FOR_SPREAD,
+            times=times,
         )
         if missing is not None and noise is not None:
             # In units in which all rows have the same noise: gaps add to it.
@@ -297,8 +322,13 @@ class RefinedRegression(Learner):
         scale = np.sqrt(fit.squares / max(1.0, total - columns - self.problem.fit_intercept))
         # An exact fit leaves residuals that are rounding, more in one batch and less in another.
         scale = np.maximum(scale, _ROUNDING * np.finfo(dtype).eps * np.sqrt(np.mean(np.square(targets), axis=0)))
-        cutoff = residual_cutoff(fit.residuals[believed], scale)
-        held_back = fit.residuals[believed] / (1 - fit.leverage[believed])[:, None]
+        ordinary = believed
+        if times is not None:
+            places = np.flatnonzero(believed)
+            ordinary = places[stand_ins(times[places])]
+        residuals, leverage = fit.residuals[ordinary], fit.leverage[ordinary]
+        cutoff = residual_cutoff(residuals, scale)
+        held_back = residuals / (1 - leverage)[:, None]
         point = LinearPoint(
             coef.astype(dtype),
             center[:columns].astype(dtype),
@@ -307,7 +337,7 @@ class RefinedRegression(Learner):
             None if fit.variance is None else fit.variance.astype(dtype),
             cutoff,
             unknown_moments(moments.astype(dtype), np.append(_empty_columns(gaps, columns), np.zeros(len(coef), bool))),
-            residual_quantiles(fit.residuals[believed], fit.leverage[believed]).astype(dtype),
+            residual_quantiles(residuals, leverage).astype(dtype),
             score_sketch(residual_distances(held_back, scale) / np.exp(cutoff)).astype(dtype),
         )
         apart = _told(batch, told, [rows, targets], np.abs(fit.residuals) / np.maximum(scale, 1e-300))
@@ -315,6 +345,14 @@ class RefinedRegression(Learner):
 
     def _pooled(self) -> PooledRegression:
         return PooledRegression(self.problem, self.keep_groups)
+
+
+def _of_usual_length(rows: Array, weights: Array | None, every: bool) -> tuple[Array, Array | None]:
+    """Return the rows that are neither far too long nor far too short, or every one, and their weights."""
+    if every:
+        return rows, weights
+    kept = row_weights(rows) > 0
+    return rows[kept], None if weights is None else weights[kept]
 
 
 def _require_whole(rows: Array, widest: int) -> Array:
@@ -346,7 +384,7 @@ def _believed(groups: tuple[Group, ...], like: Array) -> Mask:
 
 
 def _row_weights(
-    X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None = None
+    X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None
 ) -> tuple[Array | None, Mask, tuple[Group, ...]]:
     """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out.
 
@@ -360,7 +398,10 @@ def _row_weights(
         residuals = Y - Y.mean(axis=0) - centered @ coef
         residuals /= np.maximum(residuals.std(axis=0), 1e-300)
         Y = residuals @ np.linalg.svd(residuals, full_matrices=False)[2][:MOST_TARGETS].T
-    lines = [majority_line(X, rows_in_place(Y[:, output]), states=states, noise=noise) for output in range(Y.shape[1])]
+    lines = [
+        majority_line(X, rows_in_place(Y[:, output]), states=states, noise=noise, times=times)
+        for output in range(Y.shape[1])
+    ]
     weights, believed = lines[0].weights, lines[0].believed
     for line in lines[1:]:
         weights, believed = np.minimum(weights, line.weights), believed & line.believed
@@ -370,7 +411,7 @@ def _row_weights(
     return weights, believed, tuple(group for line in lines for group in line.groups)
 
 
-def _fill(rows: Array, targets: Array, missing: Mask) -> tuple[Array, Array]:
+def _fill(rows: Array, targets: Array, missing: Mask, times: Array | None) -> tuple[Array, Array]:
     """Return rows with gaps at what their other cells say of them, and how many times the noise of others they have.
 
     Given x alone, so that the targets can still speak against a row: y less its line then has the noise of the line and
@@ -380,7 +421,7 @@ def _fill(rows: Array, targets: Array, missing: Mask) -> tuple[Array, Array]:
 
     columns = rows.shape[1]
     joint = np.concatenate([np.where(missing, np.nan, rows), targets], axis=1)
-    law = majority(joint, cells=False)
+    law = majority(joint, cells=False, times=times)
     spread = law.scatter[:columns, :columns]
     coef = solve_moments(law.scatter, columns, 0.0)
     left = np.diag(law.scatter)[columns:] - np.einsum("op,po->o", coef, law.scatter[:columns, columns:])

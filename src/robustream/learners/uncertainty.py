@@ -3,7 +3,9 @@
 **Covariance of a weighted fit.** Rows z with residuals r and weights w solve sum w z r = 0, and the covariance of the
 solution is B S B' with S = sum (w r / (1 - h))^2 z z': each row speaks by its own residual, so that uneven noise is no
 problem, and leverages h make up for what a row draws the fit towards itself (MacKinnon and White's HC3). B is the
-inverse of the slope of the equation. Where weights are 0 or 1 that is sum w z z'; where they fall with the residual, as
+inverse of the slope of the equation. Where rows have weights of their own, w is the product of both: the variance is
+that of rows drawn independently, each of which counts as often as its weight says (the sandwich of survey statistics and
+of weighted least squares). It does not change if all weights do by a factor. Where weights are 0 or 1 that is sum w z z'; where they fall with the residual, as
 those of a t law or of a posterior do, a shift of the line also changes them, and the slope is sum psi'(r) z z' with
 psi(r) = w r (Huber 1967). psi' is read off the rows: the mean weight is a function of the residual, by bins.
 
@@ -61,12 +63,13 @@ def fit_rows(
     *,
     intercept: bool,
     want_variance: bool,
+    times: Array | None = None,
 ) -> Fitted:
     """Pass the rows with the coefficients known: residuals, leverages, and the covariance of the fit.
 
     `center` is that of columns and targets, `inverse` that of the weighted mean moments of the columns about it. The
     level is that at the centre, and has no variance where no intercept is fitted. There is no covariance where it would
-    have too many numbers.
+    have too many numbers. `times` is the part of the weights that says how often rows count; the rest is belief.
     """
     rows, columns = X.shape
     outputs, size, total = Y.shape[1], columns + 1, float(weights.sum())
@@ -94,19 +97,22 @@ def fit_rows(
         return Fitted(residuals, leverage, squares, None)
     variance = np.empty_like(meat)
     for output, middle in enumerate(meat):
-        bread = _bread(X, center[:columns], intercept, residuals[:, output], weights, inverse)
+        bread = _bread(X, center[:columns], intercept, residuals[:, output], weights, inverse, times)
         variance[output] = bread @ middle @ bread.T
     return Fitted(residuals, leverage, squares, variance)
 
 
-def _bread(X: Array, center: Array, intercept: bool, residual: Array, weights: Array, inverse: Array) -> Array:
+def _bread(
+    X: Array, center: Array, intercept: bool, residual: Array, weights: Array, inverse: Array, times: Array | None
+) -> Array:
     """Return the inverse of the slope of the weighted equation for the coefficients and the level."""
     size = len(inverse) + 1
     plain = np.zeros((size, size))
     plain[:-1, :-1], plain[-1, -1] = inverse, 1.0
-    slopes = _slopes(residual, weights)
+    slopes = _slopes(residual, weights if times is None else weights / times)
     if slopes is None:
         return plain
+    slopes = slopes if times is None else slopes * times
     # In units in which the plain slope is the identity.
     values, vectors = np.linalg.eigh(plain)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
@@ -138,23 +144,30 @@ def _slopes(residual: Array, weights: Array) -> Array | None:
     return slopes
 
 
-def direction_variance(standard: Array, covariance: Array, count: int, rows: int, *, standardized: bool) -> Array:
+def direction_variance(
+    standard: Array, covariance: Array, count: int, rows: int, *, standardized: bool, times: Array | None = None
+) -> Array:
     """Return the variances of loadings and, last, of the variance along each of the first directions.
 
-    `standard` are ordinary rows, centred, and scaled if `standardized`: all, or some of so many `rows`. The unit is the
-    largest variance, since the fourth power of large numbers may be none.
+    `standard` are ordinary rows, centred, and scaled if `standardized`: all, or some of so many `rows`, with how often
+    each counts. The unit is the largest variance, since the fourth power of large numbers may be none.
     """
     values, vectors = sorted_directions(covariance)
     unit = float(values[0]) if values[0] > 0 else 1.0
     values /= unit
-    some = standard[:: max(len(standard) // _ROWS_FOR_VARIANCE, 1)] / np.sqrt(unit)
+    step = max(len(standard) // _ROWS_FOR_VARIANCE, 1)
+    some = standard[::step] / np.sqrt(unit)
+    # The mean of the weights is 1, so that all of 1 are the plain case.
+    shares = None if times is None else times[::step, None] / times[::step].mean()
     scores, squares = some @ vectors, np.square(some) * unit
     found = np.empty((count, len(values) + 1))
     for k in range(count):
         pull = scores * scores[:, k : k + 1]
         if standardized:  # the scales of the columns move as well
             pull -= (squares @ (vectors * vectors[:, k : k + 1])) * ((values + values[k]) / 2)
-        pull -= pull.mean(axis=0)
+        pull -= pull.mean(axis=0) if shares is None else (shares * pull).mean(axis=0)
+        if shares is not None:
+            pull *= shares
         spread, turn = pull.T @ pull / len(pull), turning(values, vectors, k)
         found[k] = np.append(((turn @ spread) * turn).sum(axis=1), spread[k, k])
     found /= max(rows - 1, 1)

@@ -85,12 +85,24 @@ def copies(points: Array, keys: Keys, everyone: Keys) -> tuple[NDArray[np.intp],
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     if len(starts) == len(everyone) or len(first) < 2:
         return first, keys[:0]
-    values = np.sort(points[first], axis=0)
-    if np.mean(values[1:] != values[:-1], axis=0).max(initial=0) <= 0.5:  # chance makes rows of a discrete table equal
+    if equal_by_chance(points[first]):
         return np.arange(len(points)), keys[:0]
     many = np.diff(np.append(starts, len(everyone))) > MANY * len(everyone) / len(starts)
     artefacts = np.asarray(ordered[starts[many]])
     return first[~np.isin(keys[first], artefacts)], artefacts
+
+
+def equal_by_chance(points: Array) -> bool:
+    """Tell whether different rows are those of a discrete table, in which chance makes rows equal."""
+    values = np.sort(points, axis=0)
+    return bool(np.mean(values[1:] != values[:-1], axis=0).max(initial=0) <= 0.5)
+
+
+def voices(times: Array, most: int) -> Places:
+    """Return the places of rows that count so many times, each as often as it does: at most about so many in all."""
+    total = float(times.sum())
+    repeats = np.maximum(np.round(times * min(1.0, most / total)), 1.0).astype(np.intp)
+    return np.repeat(np.arange(len(times)), repeats)
 
 
 def filled_values(points: Array) -> list[tuple[int, float]]:

@@ -58,7 +58,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustream.kernels.rows import over_rows, row_blocks
-from robustream.majority.columns import LATTICE, Keys, copies, row_keys, row_states, spread_lattice
+from robustream.majority.columns import (
+    LATTICE,
+    Keys,
+    copies,
+    equal_by_chance,
+    row_keys,
+    row_states,
+    spread_lattice,
+    voices,
+)
 from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.lines import (
@@ -694,12 +703,20 @@ def tail_weights(A: Array, rule: Rule) -> Array:
     return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones_like(r)
 
 
-def majority_line(X: Array, y: Array, seed: int = 0, states: Keys | None = None, noise: Array | None = None) -> Line:
+def majority_line(
+    X: Array,
+    y: Array,
+    seed: int = 0,
+    states: Keys | None = None,
+    noise: Array | None = None,
+    times: Array | None = None,
+) -> Line:
     """Return the weights that make least squares the answer of the majority of the rows.
 
     The rows that are searched are chosen by a hash of their content: neither order nor chance decides. `states` are
     those of the hashes of X, where they are known. `noise` says how many times the noise of others a row has, where
-    that is known: rows are looked at in these units. Rows on a GPU stay there; what is searched comes over.
+    that is known: rows are looked at in these units. Rows on a GPU stay there; what is searched comes over. `times`
+    says how often rows count, which has a say in the search in tables of discrete values alone (see `majority`).
     """
     n, p = X.shape
     keys = row_keys(y[:, None], row_states(X) if states is None else states)
@@ -708,7 +725,10 @@ def majority_line(X: Array, y: Array, seed: int = 0, states: Keys | None = None,
     some = some[np.argsort(np.asarray(keys[some]))]
     S, t = (np.asarray(part[some], dtype=float) for part in (X, y))
     first, artefacts = copies(np.column_stack([S, t]), np.asarray(keys[some]), keys)
-    S, t = S[first], t[first]
+    S, t, some = S[first], t[first], some[first]
+    if times is not None and equal_by_chance(np.column_stack([S, t])):
+        repeated = voices(times[some], size)
+        S, t, some = S[repeated], t[repeated], some[repeated]
     stuck = np.isin(keys, artefacts) if len(artefacts) else np.zeros_like(keys, dtype=bool)
     groups = [_group(stuck, "they are copies of one row")] if stuck.any() else []
     m, rng = len(t), np.random.default_rng(seed)
@@ -728,7 +748,7 @@ def majority_line(X: Array, y: Array, seed: int = 0, states: Keys | None = None,
         A[:, p + 1] = (y - middle) / scale
         return A if noise is None else A / noise[:, None]
 
-    A = rows(S, t, None if noise is None else noise[some[first]])
+    A = rows(S, t, None if noise is None else noise[some])
     found: list[Found] = []
     left = np.ones(m, bool)
     for _ in range(ROUNDS):

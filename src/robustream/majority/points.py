@@ -63,10 +63,12 @@ from robustream.majority.columns import (
     column_units,
     complete,
     copies,
+    equal_by_chance,
     fill,
     filled_values,
     row_keys,
     spread_lattice,
+    voices,
 )
 from robustream.majority.evidence import CLEAR, Array, second_scale, valleys
 from robustream.majority.gaps import covariance_with_gaps
@@ -383,7 +385,13 @@ def moments(
     return center, (deviations * weights[:, None]).T @ deviations / np.maximum(pairs, 1e-12)
 
 
-def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0, cells: bool = True) -> Majority:
+def majority(
+    points: ArrayLike,
+    weights: ArrayLike | None = None,
+    seed: int = 0,
+    cells: bool = True,
+    times: NDArray[np.floating] | None = None,
+) -> Majority:
     """Return the majority of points (n x p): centre, scatter, weights, and the groups that were left out.
 
     Parameters
@@ -392,6 +400,8 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     weights : n numbers >= 0, optional: how much each row counts, in the search and in the answer.
     seed : of the noise that spreads the values of discrete columns.
     cells : whether single cells may be bad, or filled in; else points are judged as a whole.
+    times : n numbers > 0, optional: how often each row counts in the answer. In the search it has one voice, as copies
+        of a row have one together; but where chance makes rows equal, in a table of discrete values, as many as copies.
 
     Examples
     --------
@@ -407,6 +417,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     x: Array = points if is_device_array(points) else np.ascontiguousarray(points, dtype=float)  # type: ignore[assignment]
     n, p = x.shape
     given = np.ones_like(x[:, 0], dtype=float) if weights is None else np.array(weights, dtype=float)
+    answered = given if times is None else given * times
     gaps: Mask | None = None if is_device_array(x) else np.isnan(x)
     if gaps is not None and gaps.any():
         x = np.where(gaps, np.nan, x)  # one NaN, so that rows with the same gaps have the same hash
@@ -425,6 +436,9 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     first, artefacts = copies(seen, np.asarray(keys[chosen]), keys)
     copied = len(first) < len(chosen)
     chosen, seen = chosen[first], seen[first]
+    if times is not None and equal_by_chance(seen):
+        chosen = chosen[voices(times[chosen], size)]
+        seen = np.asarray(x[chosen], dtype=float)
     if len(artefacts):
         left_out.append(("copies of one row", np.nan, np.isin(keys, artefacts)))
     stuck = filled_values(seen) if cells else []
@@ -446,7 +460,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     center, unit = column_units(sample)
     use = np.flatnonzero(unit > 0)
     if len(chosen) < FEWEST or len(use) == 0:
-        return _answer(x, given, belongs, left_out, missing)
+        return _answer(x, answered, belongs, left_out, missing)
     near = center
     center, unit = center[use], unit[use]
     raw = np.clip((sample[:, use] - center) / unit, -1e9, 1e9)
@@ -506,7 +520,7 @@ def majority(points: ArrayLike, weights: ArrayLike | None = None, seed: int = 0,
     if far.any():
         left_out.append(("a few far apart from all others", float(lengths[far].min() / np.median(lengths)), far))
         belongs[far] = 0
-    return _answer(x, given, belongs, left_out, missing, near)
+    return _answer(x, answered, belongs, left_out, missing, near)
 
 
 Searched: TypeAlias = tuple[list[Cut | Spread] | None, Array | None, Array]

@@ -50,6 +50,7 @@ class Rows(NamedTuple):
 
     X: NDArray[Any]
     y: NDArray[Any] | None
+    weights: NDArray[Any] | None = None  # how often each row counts; None where each counts once
 
 
 def check_batch_size(batch_size: Any) -> BatchSize:
@@ -135,12 +136,16 @@ def stratified_order(labels: NDArray[Any], n_batches: int) -> tuple[NDArray[np.i
     return order, [slice(int(a), int(b)) for a, b in pairwise(borders)]
 
 
-def copy_rows(X: NDArray[Any], y: NDArray[Any] | None) -> Rows:
+def copy_rows(X: NDArray[Any], y: NDArray[Any] | None, weights: NDArray[Any] | None = None) -> Rows:
     """Return copies of rows that are to wait: the caller may reuse its buffer, and those on a GPU come to the host."""
-    return Rows(np.asarray(host_array(X).copy()), None if y is None else np.asarray(host_array(y).copy()))
+    copies = (None if part is None else np.asarray(host_array(part).copy()) for part in (y, weights))
+    return Rows(np.asarray(host_array(X).copy()), *copies)
 
 
 def join_rows(waiting: Sequence[Rows]) -> Rows:
     """Return all waiting rows as one batch."""
     targets = [rows.y for rows in waiting if rows.y is not None]
-    return Rows(np.concatenate([rows.X for rows in waiting]), np.concatenate(targets) if targets else None)
+    weights = None
+    if any(rows.weights is not None for rows in waiting):
+        weights = np.concatenate([np.ones(len(rows.X)) if rows.weights is None else rows.weights for rows in waiting])
+    return Rows(np.concatenate([rows.X for rows in waiting]), np.concatenate(targets) if targets else None, weights)

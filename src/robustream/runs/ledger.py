@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from robustream.aggregators import Assessment
-from robustream.batch import BAD_CELLS, BatchRecord, Estimate, RowGroup, Verdict
+from robustream.batch import BAD_CELLS, CAPPED, BatchRecord, Estimate, RowGroup, Verdict
 
 __all__ = ["Ledger"]
 
@@ -90,6 +90,8 @@ def _record_of(estimate: Estimate, accepted: bool, reason: str) -> BatchRecord:
         min(sum(left_out.values()), estimate.rows),
         reasons,
         RowGroup.all_from(estimate.stats),
+        estimate.total_weight,
+        min(int(estimate.stats.get(CAPPED, 0)), estimate.rows),
     )
 
 

@@ -62,6 +62,7 @@ from robustream.runs.serialize import (
 )
 from robustream.runs.workers import estimate_batch, estimate_in_order
 from robustream.spaces import Array, Point, ProductSpace, Quantity
+from robustream.weights import batch_claims
 
 __all__ = ["Layout", "Plan", "Run", "Streaming", "unchanged_on_error"]
 
@@ -126,13 +127,16 @@ class Run:
         """Return the run with one more estimate, and its rows counted."""
         return replace(self._absorb(estimate), rows_seen=self.rows_seen + estimate.rows)
 
-    def feed(self, X: NDArray[Any], y: NDArray[Any] | None) -> Run:
-        """Return the run with the rows of one call: as batches, or waiting for more where they are too few."""
+    def feed(self, X: NDArray[Any], y: NDArray[Any] | None, weights: NDArray[Any] | None = None) -> Run:
+        """Return the run with the rows of one call: as batches, or waiting for more where they are too few.
+
+        `weights` say how often each row counts.
+        """
         learner = self.plan.learner
         minimum = learner.minimum_rows(self.layout.columns)
         if len(X) >= minimum:
-            return self.feed_batches(X, y, self._cut(X, cut_call))
-        pending = (*self.pending, copy_rows(X, y))
+            return self.feed_batches(X, y, self._cut(X, cut_call), weights=weights)
+        pending = (*self.pending, copy_rows(X, y, weights))
         after = replace(self, pending=pending, rows_seen=self.rows_seen + len(X))
         after.__dict__["pending_rows"] = self.pending_rows + len(X)  # not counted anew, call by call
         if after.pending_rows < (_POOL * minimum if learner.judges_rows else minimum):
@@ -144,12 +148,12 @@ class Run:
             return after
         joined = join_rows(pending)
         label = f"{len(joined.X)} rows of {len(pending)} small calls up to row {after.rows_seen - 1}"
-        batch = Batch(self.next_index, label, joined.X, joined.y)
+        batch = Batch(self.next_index, label, joined.X, joined.y, weights=joined.weights)
         return replace(after, pending=())._absorb(estimate_batch(self.plan.learner, self.plan.seed, batch))
 
-    def feed_table(self, X: NDArray[Any], y: NDArray[Any] | None) -> Run:
-        """Return the run with all rows of a table, none of them waiting."""
-        return self.feed_batches(X, y, self._cut(X, cut_whole))
+    def feed_table(self, X: NDArray[Any], y: NDArray[Any] | None, weights: NDArray[Any] | None = None) -> Run:
+        """Return the run with all rows of a table, none of them waiting; `weights` say how often each counts."""
+        return self.feed_batches(X, y, self._cut(X, cut_whole), weights=weights)
 
     def _cut(self, X: NDArray[Any], by_order: Callable[[int, int, BatchSize], list[slice]]) -> list[slice]:
         minimum = self.plan.learner.minimum_rows(self.layout.columns)
@@ -159,13 +163,24 @@ class Run:
 
     @one_blas_thread()
     def feed_batches(
-        self, X: NDArray[Any], y: NDArray[Any] | None, cuts: Sequence[slice], labels: Sequence[str] | None = None
+        self,
+        X: NDArray[Any],
+        y: NDArray[Any] | None,
+        cuts: Sequence[slice],
+        labels: Sequence[str] | None = None,
+        weights: NDArray[Any] | None = None,
     ) -> Run:
         """Return the run with rows that are cut into batches as told."""
         first = self.rows_seen
         names = labels or [name_rows(piece, first) for piece in cuts]
         batches = (
-            Batch(index, label, X[piece], None if y is None else y[piece])
+            Batch(
+                index,
+                label,
+                X[piece],
+                None if y is None else y[piece],
+                weights=None if weights is None else weights[piece],
+            )
             for index, (label, piece) in enumerate(zip(names, cuts, strict=True), self.next_index)
         )
         run = self
@@ -216,8 +231,9 @@ class Run:
         if counted < learner.required_rows(columns):
             return self
         joined = join_rows(self.pending)
-        X, y = joined.X[:counted], None if joined.y is None else joined.y[:counted]
-        batch = Batch(self.next_index, f"{counted} rows still waiting for more", X, y)
+        y, weights = (None if part is None else part[:counted] for part in (joined.y, joined.weights))
+        label = f"{counted} rows still waiting for more"
+        batch = Batch(self.next_index, label, joined.X[:counted], y, weights=weights)
         estimate = estimate_batch(learner, self.plan.seed, batch)
         return self._absorb(estimate._replace(weight=min(1.0, counted / learner.minimum_rows(columns))))
 
@@ -255,9 +271,9 @@ class Run:
     @cached_property
     def believed_shares(self) -> Array:
         """The share that each of the believed estimates has in moments of all their rows; they sum to 1."""
-        rows = {record.index: record.rows for record in self.complete.ledger.records}
+        rows = {record.index: (record.rows, record.total_weight) for record in self.complete.ledger.records}
         kept = [assessment for assessment in self.assess() if not assessment.rejected]
-        counts = np.array([max(rows.get(assessment.index, 1), 1) for assessment in kept], dtype=np.float64)
+        counts = batch_claims(rows.get(assessment.index, (1, None)) for assessment in kept)
         shares = counts * [max(assessment.weight, 0.0) for assessment in kept]
         return shares / max(float(shares.sum()), 1e-300)
 

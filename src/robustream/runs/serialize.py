@@ -27,6 +27,7 @@ from robustream.files.registry import Registry
 from robustream.runs.batching import Rows
 from robustream.runs.ledger import Ledger
 from robustream.spaces import Array, Point
+from robustream.weights import usable_weights
 
 __all__ = [
     "damaged_on_error",
@@ -120,7 +121,9 @@ def decode_state(tree: Tree, fresh: Any) -> Any:
 
 def encode_rows(rows: Rows) -> Tree:
     """Return rows that wait as plain data."""
-    return _REGISTRY.encode(rows)
+    tree: Any = _REGISTRY.encode(rows)
+    # Rows without weights are stored as they always were.
+    return {name: value for name, value in tree.items() if name != "weights" or value is not None}
 
 
 def _strip(state: Any) -> Any:
@@ -171,13 +174,21 @@ def _restore_held(stored: Held, fresh: Held, taken: int, newest: int) -> Held:
 
 def decode_rows(tree: Tree, columns: int, outputs: int) -> Rows:
     """Return rows that wait, of a table of that shape."""
-    rows = _REGISTRY.decode(tree)
+    rows = _REGISTRY.decode({"weights": None, **tree} if isinstance(tree, dict) else tree)
     if not isinstance(rows, Rows) or not isinstance(rows.X, np.ndarray) or rows.X.dtype.kind != "f":
         raise DamagedFileError("the waiting rows are no rows")
     if rows.X.ndim != 2 or rows.X.shape[1] != columns or (rows.y is None) != (outputs == 0):
         raise DamagedFileError("the waiting rows have another shape than those before them")
     if rows.y is not None and (not isinstance(rows.y, np.ndarray) or len(rows.y) != len(rows.X)):
         raise DamagedFileError("the waiting rows have another number of targets")
+    weights = rows.weights
+    if weights is not None and (
+        not isinstance(weights, np.ndarray)
+        or weights.dtype != np.float64
+        or weights.shape != (len(rows.X),)
+        or not usable_weights(weights).all()
+    ):
+        raise DamagedFileError("the waiting rows have weights that cannot be")
     return rows
 
 
@@ -243,6 +254,7 @@ def encode_estimates(estimates: Sequence[Estimate], point_type: PointType) -> Tr
         "stats": _encode_stats(estimates),
         "group": group_of,
         "groups": [_encode_group(form, points, point_type) for form, points in groups.items()],
+        **_encode_totals(estimates),
     }
 
 
@@ -258,10 +270,11 @@ def decode_estimates(tree: Tree, point_type: PointType) -> tuple[Estimate, ...]:
     if Counter(group_of) != {number: len(group) for number, group in enumerate(points)}:
         raise DamagedFileError("the groups of estimates have other sizes than their arrays")
     upcoming = [iter(group) for group in points]
+    totals = _decode_totals(tree, count)
     return tuple(
-        Estimate(index, label, row_count, next(upcoming[number]), None, weight, stat)
-        for index, label, row_count, weight, stat, number in zip(
-            indices, labels, rows, weights, stats, group_of, strict=True
+        Estimate(index, label, row_count, next(upcoming[number]), None, weight, stat, total)
+        for index, label, row_count, weight, stat, total, number in zip(
+            indices, labels, rows, weights, stats, totals, group_of, strict=True
         )
     )
 
@@ -278,7 +291,26 @@ def _encode_records(records: Sequence[BatchRecord]) -> Tree:
         "left_out": [int(record.left_out) for record in records],
         "left_out_reason": [str(record.left_out_reason) for record in records],
         "groups": [_encode_groups(record.groups) for record in records],
+        **_encode_totals(records),
+        **({"capped": [int(record.capped) for record in records]} if any(record.capped for record in records) else {}),
     }
+
+
+def _encode_totals(records: Sequence[BatchRecord] | Sequence[Estimate]) -> dict[str, Tree]:
+    """Return what rows count for together as a column, where any have weights: else files stay as they always were."""
+    totals = [record.total_weight for record in records]
+    if all(total is None for total in totals):
+        return {}
+    return {"total_weight": np.array([np.nan if total is None else total for total in totals], dtype=np.float64)}
+
+
+def _decode_totals(tree: Any, count: int) -> list[float | None]:
+    if "total_weight" not in tree:
+        return [None] * count
+    totals = take_floats(tree, "total_weight", count)
+    if not np.all(np.isnan(totals) | (usable_weights(totals) & (totals > 0))):
+        raise DamagedFileError("a batch has a weight that cannot be")
+    return [None if np.isnan(total) else float(total) for total in totals]
 
 
 def _decode_records(tree: dict[str, Tree]) -> tuple[BatchRecord, ...]:
@@ -299,6 +331,8 @@ def _decode_records(tree: dict[str, Tree]) -> tuple[BatchRecord, ...]:
         take_list(tree, "left_out", int, count) if "left_out" in tree else [0] * count,
         take_list(tree, "left_out_reason", str, count) if "left_out_reason" in tree else [""] * count,
         map(_decode_groups, take_list(tree, "groups", dict, count) if "groups" in tree else [{}] * count),
+        _decode_totals(tree, count),
+        take_list(tree, "capped", int, count) if "capped" in tree else [0] * count,
     )
     return tuple(map(BatchRecord, *columns))
 

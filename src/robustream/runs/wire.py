@@ -81,6 +81,7 @@ def _describe(result: BatchResult) -> Tree:
         "failure": estimate.failure,
         "stats": {name: float(number) for name, number in estimate.stats.items()},
         "point": None if estimate.point is None else list(estimate.point),
+        "total_weight": estimate.total_weight,
         "outlying": [
             {"row": int(row.row), "score": float(row.score), "x": np.asarray(row.x), "y": _array_or_none(row.y)}
             for row in result.outlying
@@ -99,7 +100,10 @@ def _read(entry: Any, most_rows: int) -> BatchResult:
         raise DamagedFileError("a reply has neither an estimate nor a reason, or both")
     stats = {str(name): float(number) for name, number in entry["stats"].items()}
     label, failure = label[:_LONGEST_TEXT], None if failure is None else failure[:_LONGEST_TEXT]
-    estimate = Estimate(index, label, min(rows, most_rows), point, failure, stats=stats)
+    total = entry.get("total_weight")
+    if total is not None and not (type(total) is float and 0 < total < np.inf):
+        raise DamagedFileError("a reply has a weight that cannot be")
+    estimate = Estimate(index, label, min(rows, most_rows), point, failure, stats=stats, total_weight=total)
     outlying = tuple(
         OutlyingRow(index, label, int(row["row"]), float(row["score"]), np.asarray(row["x"]), _array_or_none(row["y"]))
         for row in entry["outlying"]

@@ -46,6 +46,7 @@ class BatchResult(NamedTuple):
 
 def examine_batch(learner: Learner, seed: int, space: ProductSpace, batch: Batch) -> BatchResult:
     """Return the estimate of a batch, a point of the space, and its most outlying rows."""
+    batch = batch.counted()
     estimate = estimate_batch(learner, seed, batch)
     if batch.lost:
         estimate = estimate._replace(stats={**estimate.stats, **batch.lost})
