@@ -139,7 +139,7 @@ def dense_rows(X: Any) -> Any:
     """Return a sparse matrix as a dense array, if that is not too large; all else as it is."""
     if not is_sparse(X):
         return X
-    if X.ndim == 2 and (size := dense_bytes(*X.shape, X.dtype)) > DENSE_BYTES:
+    if X.ndim == 2 and (size := dense_bytes(X.shape[0], X.shape[1], X.dtype)) > DENSE_BYTES:
         raise InvalidInputError(
             f"X is sparse, and its {X.shape[0]:,} rows and {X.shape[1]:,} columns would take {size / 2**30:.1f} GiB as a "
             f"dense array, more than the {DENSE_BYTES / 2**30:.0f} GiB that one call may: give partial_fit, predict or "

@@ -127,9 +127,8 @@ class StreamingMixin(ABC):
         if not given or plan.learner.takes_weights:
             return
         inner: Any = getattr(self, "estimator", None)
-        who = f"learner={getattr(self, 'learner', None)!r}" if inner is None else f"fit of {type(inner).__name__}"
-        instead = "use 'refined' or 'classical'" if inner is None else "wrap an estimator that does"
-        raise InvalidInputError(f"{who} takes no sample_weight, the weights of rows: {instead}", "sample_weight", "weight")
+        who = f"learner={getattr(self, 'learner', None)!r}" if inner is None else f"{type(inner).__name__}.fit"
+        raise InvalidInputError(f"{who} takes no sample_weight: leave out the weights of rows", "sample_weight", "weight")
 
     @property
     def n_samples_seen_(self) -> int:

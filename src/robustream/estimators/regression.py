@@ -388,7 +388,7 @@ def _missing_targets(y: Any) -> NDArray[np.bool_] | None:
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     if not isinstance(y, np.ndarray) or y.dtype.kind != "f" or y.ndim not in (1, 2):
         return None
-    missing: NDArray[np.bool_] = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    missing = np.asarray(np.isnan(y).reshape(len(y), -1).any(axis=1))
     return missing if missing.any() else None
 
 

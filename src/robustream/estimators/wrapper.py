@@ -105,8 +105,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         `sample_weight` is for estimators that take it: each is given the weights of its batch as they are.
         """
         with unchanged_on_error(self):
-            rows, targets = self._validate(X, y, reset=True)
-            rows, targets, weights = without_zeros(Rows(rows, targets, take_weights(sample_weight, len(rows))))
+            rows, every = self._validate(X, y, reset=True)
+            rows, targets, weights = without_zeros(Rows(rows, every, take_weights(sample_weight, len(rows))))
             assert targets is not None
             layout = self._layout_of(rows, targets, None)
             begun = self._begin(layout)

@@ -54,12 +54,13 @@ class Learner(ABC):
     others a table is cut into batches that stand or fall as one.
 
     One that `takes_weights` has the weights of the rows, all above 0, in `batch.weights`: as they came if it
-    `takes_any_weights`, else with a mean of at least 1, and capped where it judges rows.
+    `takes_any_weights`, else with a mean of at least 1, and capped if it `caps_weights`.
     """
 
     judges_rows: bool = False
     takes_weights: bool = False
     takes_any_weights: bool = False
+    caps_weights: bool = False
 
     @abstractmethod
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
@@ -111,7 +112,7 @@ class Learner(ABC):
         if reason is not None:
             return batch._replace(failure=reason), None
         capped = 0
-        if self.judges_rows:
+        if self.caps_weights:
             weights, capped = cap_weights(weights)
         total = float(weights.sum())
         stats = {**batch.stats, CAPPED: float(capped)} if capped else batch.stats

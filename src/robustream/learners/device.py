@@ -33,6 +33,10 @@ class OnDevice(Learner):
     def takes_any_weights(self) -> bool:  # type: ignore[override]
         return self.inner.takes_any_weights
 
+    @property
+    def caps_weights(self) -> bool:  # type: ignore[override]
+        return self.inner.caps_weights
+
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
         return self.inner.space(n_columns, n_outputs)
 

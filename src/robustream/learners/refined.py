@@ -155,7 +155,7 @@ class Believed(NamedTuple):
 class RefinedPrincipal(PrincipalLearner):
     """Principal components of the rows, or cells, that no evidence speaks against."""
 
-    judges_rows = takes_weights = True
+    judges_rows = takes_weights = caps_weights = True
     keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
@@ -206,7 +206,7 @@ class RefinedPrincipal(PrincipalLearner):
 class RefinedCovariance(CovarianceLearner):
     """Mean and covariance of the rows, or cells, that no evidence speaks against."""
 
-    judges_rows = takes_weights = True
+    judges_rows = takes_weights = caps_weights = True
     keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
@@ -235,7 +235,7 @@ class RefinedCovariance(CovarianceLearner):
 class RefinedRegression(Learner):
     """Least squares on the rows of the majority's line; pooled moments where the table is wide."""
 
-    judges_rows = takes_weights = True
+    judges_rows = takes_weights = caps_weights = True
     problem: LinearProblem
     keep_groups: bool = False
 
@@ -322,13 +322,12 @@ class RefinedRegression(Learner):
         scale = np.sqrt(fit.squares / max(1.0, total - columns - self.problem.fit_intercept))
         # An exact fit leaves residuals that are rounding, more in one batch and less in another.
         scale = np.maximum(scale, _ROUNDING * np.finfo(dtype).eps * np.sqrt(np.mean(np.square(targets), axis=0)))
-        ordinary = believed
+        ordinary, leverage = fit.residuals[believed], fit.leverage[believed]
         if times is not None:
-            places = np.flatnonzero(believed)
-            ordinary = places[stand_ins(times[places])]
-        residuals, leverage = fit.residuals[ordinary], fit.leverage[ordinary]
-        cutoff = residual_cutoff(residuals, scale)
-        held_back = residuals / (1 - leverage)[:, None]
+            some = stand_ins(times[believed])
+            ordinary, leverage = ordinary[some], leverage[some]
+        cutoff = residual_cutoff(ordinary, scale)
+        held_back = ordinary / (1 - leverage)[:, None]
         point = LinearPoint(
             coef.astype(dtype),
             center[:columns].astype(dtype),
@@ -337,7 +336,7 @@ class RefinedRegression(Learner):
             None if fit.variance is None else fit.variance.astype(dtype),
             cutoff,
             unknown_moments(moments.astype(dtype), np.append(_empty_columns(gaps, columns), np.zeros(len(coef), bool))),
-            residual_quantiles(residuals, leverage).astype(dtype),
+            residual_quantiles(ordinary, leverage).astype(dtype),
             score_sketch(residual_distances(held_back, scale) / np.exp(cutoff)).astype(dtype),
         )
         apart = _told(batch, told, [rows, targets], np.abs(fit.residuals) / np.maximum(scale, 1e-300))

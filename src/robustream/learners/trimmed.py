@@ -23,6 +23,7 @@ from robustream.learners.moments import NORMAL_MAD, median_scale, principal_poin
 from robustream.learners.uncertainty import LARGEST_VARIANCE, residual_quantiles
 from robustream.spaces import Array, LinearModels
 from robustream.spaces.linear import LinearPoint, residual_distances
+from robustream.weights import stand_ins
 
 __all__ = ["Trimmed", "TrimmedPrincipal", "TrimmedProducts"]
 
@@ -62,6 +63,7 @@ class Trimmed(Recipe):
 class TrimmedPrincipal(PrincipalLearner):
     """RC-PCA: leading eigenvectors of the matrix of trimmed inner products."""
 
+    takes_weights = caps_weights = True
     trim: float
     center: bool
 
@@ -69,7 +71,7 @@ class TrimmedPrincipal(PrincipalLearner):
         return max(20, 2 * n_columns, 5 * self.problem.n_components)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
-        rows = batch.X
+        rows = _repeated(batch).X
         mean = np.zeros(rows.shape[1], rows.dtype)
         log_scale = np.zeros_like(mean)
         if self.center:
@@ -87,6 +89,7 @@ class TrimmedPrincipal(PrincipalLearner):
 class TrimmedProducts(Learner):
     """RoTR: the coefficient of a column is its trimmed inner product with the target."""
 
+    takes_weights = caps_weights = True
     problem: LinearProblem
     trim: float
     center: bool
@@ -102,6 +105,8 @@ class TrimmedProducts(Learner):
         return max(20, 2 * n_columns)
 
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
+        number = batch.rows
+        batch = _repeated(batch)
         assert batch.y is not None
         rows, targets = batch.X, batch.y.reshape(batch.rows, -1)
         x_center = np.zeros(rows.shape[1], rows.dtype)
@@ -125,9 +130,9 @@ class TrimmedProducts(Learner):
         log_scale = np.log(np.maximum(scale, np.finfo(rows.dtype).tiny))
         # A mean of products of a unit column with the target varies as the target does, fitted part included.
         spread = _spread(targets - np.median(targets, axis=0))
-        variance = np.square(spread[:, None] / unit) / batch.rows
+        variance = np.square(spread[:, None] / unit) / number
         # That of a median of normal residuals for the level; the columns are taken to be unrelated, as the method does.
-        level = np.square(scale) * (np.pi / 2 / batch.rows if self.problem.fit_intercept else 0.0)
+        level = np.square(scale) * (np.pi / 2 / number if self.problem.fit_intercept else 0.0)
         each = np.concatenate([variance, level[:, None]], axis=1)
         together = each[:, :, None] * np.eye(each.shape[1]) if each.size * each.shape[1] <= LARGEST_VARIANCE else None
         cutoff = residual_cutoff(residuals - y_center, scale)
@@ -136,6 +141,14 @@ class TrimmedProducts(Learner):
         sizes = residual_distances(host_array(residuals - y_center), host_array(scale)) / np.exp(cutoff)
         scores, quantiles = score_sketch(sizes).astype(rows.dtype), quantiles.astype(rows.dtype)
         return Solved(LinearPoint(coef, x_center, y_center, log_scale, together, cutoff, None, quantiles, scores))
+
+
+def _repeated(batch: Batch) -> Batch:
+    """Give the batch with rows repeated as often as they count: trimming counts rows."""
+    if batch.weights is None:
+        return batch
+    some = stand_ins(batch.weights)
+    return batch._replace(X=batch.X[some], y=None if batch.y is None else batch.y[some], weights=None)
 
 
 def _spread(centered: Array) -> Array:
