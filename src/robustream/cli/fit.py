@@ -58,6 +58,7 @@ common_options = apply_options(
         option("--report", type=OUTPUT_FILE, help="Write a page that shows what happened."),
         names_option("--columns", help="Columns to learn from: a,b,c [all others]."),
         names_option("--exclude", help="Columns to leave out: a,b,c."),
+        option("--weight", metavar="COLUMN", help="Column that says how often a row counts."),
         option("--numeric-only", is_flag=True, help="Leave out columns that hold no numbers."),
         names_option("--categorical", help="Columns whose levels become columns: a,b."),
         names_option("--dates", rare=True, help="Columns of dates that become days: a,b."),

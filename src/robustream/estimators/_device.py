@@ -17,14 +17,13 @@ from robustream.kernels.device_arrays import host_array, is_device_array, librar
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 from robustream.runs.workers import count_workers
-from robustream.sources.sparse import DENSE_BYTES, dense_bytes, is_sparse
+from robustream.sources.sparse import dense_batch
 from robustream.spaces import Array
 from robustream.weights import check_weights
 
 __all__ = [
     "AnswerMixin",
     "count_device_workers",
-    "dense_rows",
     "encoded",
     "fill_gaps",
     "given_back",
@@ -113,7 +112,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if not is_device_array(X):
         return validate_data(
             estimator,
-            with_gaps(dense_rows(X)),
+            with_gaps(dense_batch(X)),
             dtype=[np.float64, np.float32],
             reset=reset,
             ensure_min_samples=minimum,
@@ -133,19 +132,6 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if not all_finite(rows):
         raise InvalidInputError(f"Input X of {name} contains NaN or infinity; drop or fill those rows first.")
     return rows
-
-
-def dense_rows(X: Any) -> Any:
-    """Return a sparse matrix as a dense array, if that is not too large; all else as it is."""
-    if not is_sparse(X):
-        return X
-    if X.ndim == 2 and (size := dense_bytes(X.shape[0], X.shape[1], X.dtype)) > DENSE_BYTES:
-        raise InvalidInputError(
-            f"X is sparse, and its {X.shape[0]:,} rows and {X.shape[1]:,} columns would take {size / 2**30:.1f} GiB as a "
-            f"dense array, more than the {DENSE_BYTES / 2**30:.0f} GiB that one call may: give partial_fit, predict or "
-            "transform blocks of rows, or the whole matrix to robustream.fit, which makes one batch dense at a time"
-        )
-    return X.toarray()
 
 
 def take_weights(sample_weight: Any, rows: int) -> NDArray[Any] | None:

@@ -128,7 +128,9 @@ class StreamingMixin(ABC):
             return
         inner: Any = getattr(self, "estimator", None)
         who = f"learner={getattr(self, 'learner', None)!r}" if inner is None else f"{type(inner).__name__}.fit"
-        raise InvalidInputError(f"{who} takes no sample_weight: leave out the weights of rows", "sample_weight", "weight")
+        raise InvalidInputError(
+            f"{who} takes no sample_weight: leave out the weights of rows", "sample_weight", "weight"
+        )
 
     @property
     def n_samples_seen_(self) -> int:
@@ -151,7 +153,9 @@ class StreamingMixin(ABC):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         capped = sum(record.capped for record in report)
         said = [left_out_of(report).sentence(), f"{capped:,} weights were capped" if capped else ""]
-        return "; ".join([f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})", *filter(None, said)])
+        return "; ".join(
+            [f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})", *filter(None, said)]
+        )
 
     @property
     def batch_report_(self) -> list[BatchRecord]:

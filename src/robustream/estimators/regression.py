@@ -18,7 +18,6 @@ from robustream.errors import FewRowsWarning, InvalidInputError
 from robustream.estimators._device import (
     AnswerMixin,
     count_device_workers,
-    dense_rows,
     encoded,
     fill_gaps,
     given_back,
@@ -39,6 +38,7 @@ from robustream.learners import LinearProblem, Recipe, resolve_recipe
 from robustream.learners.cutoffs import normal_cutoff
 from robustream.runs.batching import Rows, check_batch_size
 from robustream.runs.run import Layout, Plan, unchanged_on_error
+from robustream.sources.sparse import dense_batch
 from robustream.spaces import Array
 from robustream.spaces.linear import LinearSolution, LinearValue, invert_moments, residual_distances
 
@@ -341,7 +341,7 @@ def validate_targets(
     rows, targets = validate_data(
         estimator,
         *_with_targets(
-            with_gaps(dense_rows(encoded(estimator, X, reset=reset))),
+            with_gaps(dense_batch(encoded(estimator, X, reset=reset))),
             with_gaps(host_array(y)),
             takes_gaps := getattr(estimator, "takes_gaps", False),
         ),

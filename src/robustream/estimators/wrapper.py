@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import BelowQuorumError, InvalidInputError, RobustreamError, UnsupportedEstimatorError
-from robustream.estimators._device import dense_rows, encoded, given_back, take_weights
+from robustream.estimators._device import encoded, given_back, take_weights
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, without_zeros
 from robustream.estimators._summary import Coefficients, Shown, target_names
 from robustream.kernels.device_arrays import host_array
@@ -24,6 +24,7 @@ from robustream.learners.parameters import choose_parameters
 from robustream.runs.batching import Rows, check_batch_size, cut_whole, stratified_order
 from robustream.runs.run import Layout, Plan, Run, unchanged_on_error
 from robustream.runs.workers import count_workers
+from robustream.sources.sparse import dense_batch
 
 __all__ = ["OutlierRobust"]
 
@@ -152,7 +153,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         tags = get_tags(self.estimator)
         rows, targets = validate_data(
             self,
-            dense_rows(host_array(encoded(self, X, reset=reset))),
+            dense_batch(host_array(encoded(self, X, reset=reset))),
             host_array(y),
             dtype=[np.float64, np.float32],
             multi_output=tags.target_tags.multi_output and not classifier,
@@ -303,7 +304,7 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
         return np.asarray(
             validate_data(
                 self,
-                dense_rows(host_array(encoded(self, X, reset=False))),
+                dense_batch(host_array(encoded(self, X, reset=False))),
                 dtype=[np.float64, np.float32],
                 reset=False,
             )

@@ -116,7 +116,9 @@ class Learner(ABC):
             weights, capped = cap_weights(weights)
         total = float(weights.sum())
         stats = {**batch.stats, CAPPED: float(capped)} if capped else batch.stats
-        return batch._replace(weights=weights if self.takes_any_weights else as_frequencies(weights), stats=stats), total
+        return batch._replace(
+            weights=weights if self.takes_any_weights else as_frequencies(weights), stats=stats
+        ), total
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class ClassicalRegression(Learner):
             x_center, y_center = _mean(batch.X, batch.weights), _mean(targets, batch.weights)
         centered, targets = batch.X - x_center, targets - y_center
         want_influence = batch.index < BATCHES_FOR_SPREAD
-        shares = np.full(rows, 1 / rows)
+        shares: Array | None = None
         if batch.weights is None:
             fit = least_squares(centered, targets, self.problem.alpha, want_influence=want_influence)
         else:
@@ -127,11 +127,13 @@ class ClassicalRegression(Learner):
         freedom = max(1.0, _total(batch) - fit.degrees_of_freedom - self.problem.fit_intercept)
         squares = np.square(residuals).sum(axis=0) if batch.weights is None else batch.weights @ np.square(residuals)
         scale = np.sqrt(squares / freedom)
-        variance, leverage = None, np.minimum(shares, 0.5) if self.problem.fit_intercept else np.zeros(rows)
+        variance, leverage = None, np.full(rows, min(1 / rows, 0.5) if self.problem.fit_intercept else 0.0)
+        if shares is not None:
+            leverage = np.minimum(shares, 0.5) * self.problem.fit_intercept
         if fit.influence is not None:
             leverage = np.clip(leverage + host_array((centered * fit.influence.T).sum(axis=1)), 0.0, 0.99)
             variance = self._variance(fit.influence, host_array(residuals) / (1 - leverage)[:, None], shares)
-        log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny)).astype(batch.X.dtype)
+        log_scale = np.log(np.maximum(scale, np.finfo(scale.dtype).tiny)).astype(targets.dtype)
         if batch.weights is not None:
             some = stand_ins(batch.weights)
             residuals, leverage = residuals[some], leverage[some]
@@ -141,12 +143,12 @@ class ClassicalRegression(Learner):
         scores = score_sketch(residual_distances(held_back, host_array(scale)) / np.exp(cutoff)).astype(batch.X.dtype)
         return Solved(LinearPoint(fit.coef, x_center, y_center, log_scale, variance, cutoff, None, quantiles, scores))
 
-    def _variance(self, influence: Array, residuals: Array, shares: Array) -> Array | None:
+    def _variance(self, influence: Array, residuals: Array, shares: Array | None) -> Array | None:
         """Return the covariance of coefficients and level by the rows' own residuals (see `learners.uncertainty`).
 
-        `shares` are those of the rows in the level.
+        `shares` are those of the rows in the level, None where they are equal.
         """
-        columns = len(influence)
+        columns, rows = influence.shape
         outputs = residuals.shape[1]
         if outputs * (columns + 1) ** 2 > LARGEST_VARIANCE:
             return None
@@ -154,8 +156,9 @@ class ClassicalRegression(Learner):
         for output, square in enumerate(np.square(residuals, dtype=np.float64).T):
             found[output, :-1, :-1] = host_array((influence * square) @ influence.T)
             if self.problem.fit_intercept:
-                found[output, -1, :-1] = found[output, :-1, -1] = host_array(influence @ (square * shares))
-                found[output, -1, -1] = square @ np.square(shares)
+                each = square if shares is None else square * shares * rows
+                found[output, -1, :-1] = found[output, :-1, -1] = host_array(influence @ each) / rows
+                found[output, -1, -1] = (each.sum() if shares is None else each @ shares * rows) / rows**2
         return found
 
 

@@ -178,9 +178,7 @@ class RefinedPrincipal(PrincipalLearner):
         standard, told = (
             ((some - mean) / np.exp(log_scale)).astype(dtype, copy=False) for some in (found.some, found.told)
         )
-        point = principal_point(
-            mean, log_scale, covariance.astype(dtype), self.problem.n_components, told, found.rows
-        )
+        point = principal_point(mean, log_scale, covariance.astype(dtype), self.problem.n_components, told, found.rows)
         if moments is not None and batch.index < BATCHES_FOR_SPREAD:
             count, standardized = self.space(batch.X.shape[1], 0).told, self.problem.standardize
             variance = direction_variance(

@@ -4,10 +4,11 @@
 solution is B S B' with S = sum (w r / (1 - h))^2 z z': each row speaks by its own residual, so that uneven noise is no
 problem, and leverages h make up for what a row draws the fit towards itself (MacKinnon and White's HC3). B is the
 inverse of the slope of the equation. Where rows have weights of their own, w is the product of both: the variance is
-that of rows drawn independently, each of which counts as often as its weight says (the sandwich of survey statistics and
-of weighted least squares). It does not change if all weights do by a factor. Where weights are 0 or 1 that is sum w z z'; where they fall with the residual, as
-those of a t law or of a posterior do, a shift of the line also changes them, and the slope is sum psi'(r) z z' with
-psi(r) = w r (Huber 1967). psi' is read off the rows: the mean weight is a function of the residual, by bins.
+that of rows drawn independently, each of which counts as often as its weight says (the sandwich of survey statistics
+and of weighted least squares). It does not change if all weights do by a factor. Where weights are 0 or 1 that is sum w
+z z'; where they fall with the residual, as those of a t law or of a posterior do, a shift of the line also changes
+them, and the slope is sum psi'(r) z z' with psi(r) = w r (Huber 1967). psi' is read off the rows: the mean weight is a
+function of the residual, by bins.
 
 **Variances of principal components.** Each row asks of the covariance matrix that it move towards its own square, and
 eigenvectors and eigenvalues follow, to first order (Anderson 1963). How rows differ in that tells the variance of their

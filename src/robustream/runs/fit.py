@@ -66,6 +66,7 @@ def fit(
     numeric_only: bool = False,
     max_batch_bytes: int | None = None,
     max_line_bytes: int | None = None,
+    weight: Any = None,
 ) -> Any:
     """Fit an estimator to data that need not fit into memory.
 
@@ -73,10 +74,10 @@ def fit(
     ----------
     estimator : OutlierRobustPCA, OutlierRobustRegressor, OutlierRobustCovariance or OutlierRobust
         What it had learned before is forgotten.
-    source : array, data frame, path, pattern, folder, list of paths, "-", iterable or Source
-        Where the rows come from: an array or a pandas, Polars or Arrow table; files (Parquet, Arrow, Feather, CSV, also
-        compressed, .npy); "-" for Arrow or CSV on standard input; an iterable of batches (arrays, pairs (X, y), data
-        frames), or a function that returns one.
+    source : array, sparse matrix, data frame, path, pattern, folder, list of paths, "-", iterable or Source
+        Where the rows come from: an array, a sparse matrix of SciPy or a pandas, Polars or Arrow table; files (Parquet,
+        Arrow, Feather, CSV, also compressed, .npy); "-" for Arrow or CSV on standard input; an iterable of batches
+        (arrays, pairs (X, y), data frames), or a function that returns one.
     target : str, list of str or array, default=None
         The column to predict, or several, by name; for arrays y itself.
     columns, exclude : list of str
@@ -133,6 +134,11 @@ def fit(
     max_batch_bytes, max_line_bytes : int, default=None
         The most that a batch of a file may take while it is read, by default 1 GB, and the longest line of text, by
         default 16 MB; what needs more is a failed batch.
+    weight : str or array, default=None
+        How often each row counts: the name of a column, which is then not learned from, or for arrays the weights
+        themselves; items of an iterable may be triples (X, y, weights). A weight never says how far a row is believed,
+        and is capped: see `docs/weights.md`. Rows of tables whose weight is missing, negative or infinite are left out
+        and counted; those of weight 0 are not there.
 
     Returns
     -------
@@ -174,6 +180,7 @@ def fit(
         numeric_only,
         max_batch_bytes,
         max_line_bytes,
+        weight,
     )
     # A second run that would write the same checkpoint is refused before it reads anything.
     with claim(checkpoint):
@@ -181,9 +188,12 @@ def fit(
         resolved = resolve_source(estimator, source, reading)
         with unchanged_on_error(estimator):
             run: Run = estimator.begin_run(resolved.layout, resolved.names, resolved.encoding)
+            estimator.require_weights(run.plan, weight is not None)
             wanted = _batch_rows(run.plan, resolved)
             batches = resolved.in_batches(wanted)
             read = {"missing": missing, "header": header, "separator": separator, "decimal": decimal}
+            if weight is not None:
+                read["weight"] = weight if isinstance(weight, str) else "an array"
             settings = {**estimator.run_settings(), "reading": read}
             if resume and checkpoint is not None:
                 run = resume_from(checkpoint, run, settings, batches.fingerprint()) or run
@@ -280,4 +290,6 @@ def _shown_settings(reading: ReadOptions, tolerance: float | None, source: Sourc
     shown: dict[str, Tree] = {"missing cells": reading.missing, "batches in the source": source.count}
     if tolerance is not None:
         shown["tolerance"] = tolerance
+    if reading.weight is not None:
+        shown["weights of rows"] = reading.weight if isinstance(reading.weight, str) else "an array"
     return shown

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robustream.batch import GROUP, LEFT_OUT, LOST, LOST_DIFFER, BatchRecord
+from robustream.batch import CAPPED, GROUP, LEFT_OUT, LOST, LOST_DIFFER, BatchRecord
 from robustream.files import Tree
 from robustream.runs.worst_rows import BatchResult, OutlyingRow
 
@@ -146,9 +146,17 @@ def make_notes(
         "left_out": _rows_left_out(history.counts),
         "ended": ended,
         "settings": settings,
+        **_notes_on_weights(history.counts, "weights of rows" in settings),
         # Tables without categories leave the notes that they always left.
         **({"other_levels": other_levels} if other_levels else {}),
     }
+
+
+def _notes_on_weights(counts: Mapping[str, float], weighted: bool) -> dict[str, Tree]:
+    """Return how many weights were capped, and how many rows were left out for theirs, where rows have weights."""
+    capped = int(counts.get(CAPPED, 0))
+    unusable = sum(int(number) for name, number in counts.items() if name.startswith("weight:"))
+    return {"weights": {"capped": capped, "unusable": unusable}} if weighted or capped or unusable else {}
 
 
 def _other_levels(counts: Mapping[str, float]) -> dict[str, int]:

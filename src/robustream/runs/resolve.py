@@ -12,11 +12,13 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from robustream.errors import InvalidInputError
-from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.runs.run import Layout
 from robustream.sources.base import Source
 from robustream.sources.dask import is_dask_collection
 from robustream.sources.iterables import IterableSource, is_arrow_stream
+from robustream.sources.sparse import is_sparse
+from robustream.weights import check_weights
 
 if TYPE_CHECKING:
     from robustream.sources.tables.encoding import Encoding
@@ -49,6 +51,7 @@ class ReadOptions(NamedTuple):
     numeric_only: bool = False
     max_batch_bytes: int | None = None
     max_line_bytes: int | None = None
+    weight: Any = None
 
     @property
     def names_columns(self) -> bool:
@@ -80,6 +83,11 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
         return _open_source(estimator, source, reading)
     if _are_paths(source):
         return _open_files(estimator, source, reading)
+    if is_device_array(source) and reading.weight is not None:
+        source, target = host_array(source), host_array(reading.target)  # rows with weights are worked on on the host
+        reading = reading._replace(target=target)
+    if is_sparse(source):
+        return _open_sparse(estimator, source, reading)
     if isinstance(source, np.ndarray) or (isinstance(source, (list, tuple)) and _are_numbers(source)):
         return _open_arrays(estimator, np.asarray(source), reading)
     if is_dask_collection(source):
@@ -102,6 +110,7 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
             exclude=reading.exclude,
             missing="keep",
             text_target=_classifies(estimator),
+            weight=_weight_name(reading.weight),
             **_encoding_options(estimator, reading),
         )
         opened = _open_source(estimator, items, _nothing_named(reading))
@@ -124,23 +133,28 @@ def _open_dask(estimator: Any, collection: Any, reading: ReadOptions) -> Resolve
         if reading.names_columns:
             raise InvalidInputError(_NO_NAMES)
         y = reading.target if _needs_target(estimator) else None
-        source = DaskSource(collection, y)
-        return _open_source(estimator, source, reading._replace(target=None))
+        source = DaskSource(collection, y, weights=reading.weight)
+        return _open_source(estimator, source, reading._replace(target=None, weight=None))
     target = _target_names(estimator, reading.target)
     chosen = [] if target is None else [target] if isinstance(target, str) else target
     left_out = {reading.exclude} if isinstance(reading.exclude, str) else set(reading.exclude)
     names = [str(name) for name in (collection.columns if reading.columns is None else reading.columns)]
-    absent = [name for name in (*names, *chosen, *left_out) if name not in set(map(str, collection.columns))]
+    weight = _weight_name(reading.weight)
+    beside = [] if weight is None else [weight]
+    absent = [name for name in (*names, *chosen, *left_out, *beside) if name not in set(map(str, collection.columns))]
     if absent:
         raise InvalidInputError(f"the data frame has no column {', '.join(map(repr, absent[:5]))}")
-    features = [name for name in names if name not in left_out and name not in chosen]
+    if weight is not None and (weight in chosen or (reading.columns is not None and weight in names)):
+        raise InvalidInputError(f"weight must be neither a target nor a column to learn from, got {weight!r}", "weight")
+    features = [name for name in names if name not in left_out and name not in (*chosen, *beside)]
     rows, encoding = collection[features], None
     options = _encoding_options(estimator, reading)
     if options["numeric_only"] or options["encoder"] is not None:
         from robustream.sources.tables.dask_frames import encode_collection
 
         rows, encoding, features = encode_collection(collection, target, features, **options)
-    source = DaskSource(rows, None if target is None else collection[target])
+    weights = None if weight is None else collection[weight]
+    source = DaskSource(rows, None if target is None else collection[target], weights=weights)
     opened = _open_source(estimator, source, _nothing_named(reading))
     single = opened.layout.single if target is None else isinstance(reading.target, str)
     return opened._replace(
@@ -163,6 +177,7 @@ def _nothing_named(reading: ReadOptions) -> ReadOptions:
         dates=fresh.dates,
         formula=None,
         numeric_only=False,
+        weight=None,
     )
 
 
@@ -190,6 +205,7 @@ def _open_files(estimator: Any, paths: Any, reading: ReadOptions) -> ResolvedSou
         decimal=reading.decimal,
         limits=make_limits(reading.max_batch_bytes, reading.max_line_bytes),
         text_target=_classifies(estimator),
+        weight=_weight_name(reading.weight),
         **_encoding_options(estimator, reading),
     )
     if table.rows == 0:
@@ -207,6 +223,7 @@ def _open_stream(estimator: Any, stream: Any, reading: ReadOptions) -> ResolvedS
         exclude=reading.exclude,
         missing=reading.missing,
         text_target=_classifies(estimator),
+        weight=_weight_name(reading.weight),
         **_encoding_options(estimator, reading),
     )
     return _open_table(estimator, table, reading)
@@ -237,7 +254,34 @@ def _open_arrays(estimator: Any, X: NDArray[Any], reading: ReadOptions) -> Resol
     if reading.names_columns:
         raise InvalidInputError(_NO_NAMES)
     y = _target_array(estimator, reading.target, len(X))
-    return _cut_arrays(estimator, X, y, None, reading)
+    return _cut_arrays(estimator, X, y, None, reading, _weight_array(reading.weight, len(X)))
+
+
+def _open_sparse(estimator: Any, X: Any, reading: ReadOptions) -> ResolvedSource:
+    """Look at a sparse matrix, whose batches are made dense one at a time."""
+    from robustream.sources.sparse import SparseSource
+    from robustream.sources.tables.missing import ScreenedSource
+
+    if X.ndim != 2 or not X.shape[0] or X.dtype.kind not in "fiub":
+        raise InvalidInputError(
+            f"a sparse matrix must be rows x columns of numbers, got one of shape {X.shape} and type {X.dtype}"
+        )
+    if reading.names_columns:
+        raise InvalidInputError(_NO_NAMES)
+    rows, columns = X.shape
+    y, weights = _target_array(estimator, reading.target, rows), _weight_array(reading.weight, rows)
+    outputs = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
+    layout = _layout_for(estimator, columns, outputs, reading, y)
+    selection = _selection_for(estimator, X, y, None, reading)
+    by_rows = X.tocsr()
+    return ResolvedSource(
+        layout,
+        None,
+        selection.targets,
+        rows,
+        (columns + outputs) * selection.dtype.itemsize,
+        lambda size: ScreenedSource(SparseSource(by_rows, y, batch_size=min(size, rows), weights=weights), selection),
+    )
 
 
 def _open_frame(estimator: Any, frame: Any, reading: ReadOptions) -> ResolvedSource:
@@ -251,12 +295,15 @@ def _open_frame(estimator: Any, frame: Any, reading: ReadOptions) -> ResolvedSou
         columns=reading.columns,
         exclude=reading.exclude,
         text_target=_classifies(estimator),
+        weight=reading.weight if isinstance(reading.weight, str) else None,
         **_encoding_options(estimator, reading),
     )
-    X, y = rows.X, rows.y
+    X, y, weights = rows.X, rows.y, rows.weights
     if not by_name:
         y = _target_array(estimator, reading.target, len(X))
-    opened = _cut_arrays(estimator, X, y, np.array(selection.features, dtype=object), reading)
+    if weights is None:
+        weights = _weight_array(reading.weight, len(X))
+    opened = _cut_arrays(estimator, X, y, np.array(selection.features, dtype=object), reading, weights)
     return opened._replace(
         targets=selection.targets or opened.targets,
         notes=lambda: tuple(selection.notes()),
@@ -266,7 +313,12 @@ def _open_frame(estimator: Any, frame: Any, reading: ReadOptions) -> ResolvedSou
 
 
 def _cut_arrays(
-    estimator: Any, X: NDArray[Any], y: NDArray[Any] | None, names: NDArray[Any] | None, reading: ReadOptions
+    estimator: Any,
+    X: NDArray[Any],
+    y: NDArray[Any] | None,
+    names: NDArray[Any] | None,
+    reading: ReadOptions,
+    weights: NDArray[Any] | None,
 ) -> ResolvedSource:
     from robustream.sources.arrays import ArraySource
     from robustream.sources.tables.missing import ScreenedSource
@@ -281,7 +333,7 @@ def _cut_arrays(
         selection.targets,
         len(X),
         width,
-        lambda rows: ScreenedSource(ArraySource(X, y, batch_size=min(rows, len(X))), selection),
+        lambda rows: ScreenedSource(ArraySource(X, y, batch_size=min(rows, len(X)), weights=weights), selection),
     )
 
 
@@ -289,9 +341,10 @@ def _open_source(estimator: Any, source: Source, reading: ReadOptions) -> Resolv
     """Look at batches that come from a Source."""
     from robustream.sources.tables.missing import ScreenedSource
 
-    if reading.target is not None or reading.names_columns:
+    if reading.target is not None or reading.weight is not None or reading.names_columns:
         raise InvalidInputError(
-            "target, columns, exclude, categories and formulas are not for a Source, whose batches have X and y already"
+            "target, weight, columns, exclude, categories and formulas are not for a Source, whose batches have X, y "
+            "and weights already"
         )
     first, source = _peek(source)
     if _needs_target(estimator) and first.y is None:
@@ -404,7 +457,9 @@ def _selection_for(
     classifier = _classifies(estimator)
     # A wrapped estimator gets y as it came; our own learners take rows x outputs.
     single = estimator.targets_as_given and (y is None or y.ndim == 1)
-    return Selection(features, targets, single, dtype, "as given" if classifier else "number", reading.missing)
+    weight = reading.weight if isinstance(reading.weight, str) else None
+    kind = "as given" if classifier else "number"
+    return Selection(features, targets, single, dtype, kind, reading.missing, weight=weight)
 
 
 def _target_names(estimator: Any, target: Any) -> str | list[str] | None:
@@ -436,6 +491,20 @@ def _target_array(estimator: Any, target: Any, rows: int) -> NDArray[Any] | None
     if y.ndim not in (1, 2) or len(y) != rows:
         raise InvalidInputError(f"target must have as many rows as X, {rows}, got an array of shape {y.shape}")
     return y
+
+
+def _weight_name(weight: Any) -> str | None:
+    """Return the name of the column of weights."""
+    if weight is None or isinstance(weight, str):
+        return weight
+    raise InvalidInputError(f"weight must be the name of a column here, got {type(weight).__name__}", "weight")
+
+
+def _weight_array(weight: Any, rows: int) -> NDArray[Any] | None:
+    """Return the weights that came as an array."""
+    if isinstance(weight, str):
+        raise InvalidInputError(f"weight must be an array with a number for each row of X, got {weight!r}", "weight")
+    return None if weight is None else check_weights(host_array(weight), rows, "weight")
 
 
 def _needs_target(estimator: Any) -> bool:

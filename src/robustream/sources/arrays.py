@@ -62,6 +62,7 @@ class ArraySource(Source):
     X : array of rows x columns; any array that NumPy can slice without a copy, memory maps too.
     y : array of the same number of rows, or None.
     batch_size : the number of rows wanted in a batch; see `cut`.
+    weights : how often each row counts, or None where each counts once.
 
     Examples
     --------
@@ -70,7 +71,9 @@ class ArraySource(Source):
     [('rows 0-9999', (10000, 3)), ('rows 10000-19999', (10000, 3))]
     """
 
-    def __init__(self, X: ArrayLike, y: ArrayLike | None = None, *, batch_size: int) -> None:
+    def __init__(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, batch_size: int, weights: ArrayLike | None = None
+    ) -> None:
         self.X: NDArray[Any] = np.asarray(X)
         self.y: NDArray[Any] | None = None if y is None else np.asarray(y)
         if self.X.ndim != 2 or self.X.shape[0] < 1:
@@ -78,6 +81,11 @@ class ArraySource(Source):
         if self.y is not None and (self.y.ndim == 0 or self.y.shape[0] != self.X.shape[0]):
             raise InvalidInputError(
                 f"y must have as many rows as X, {self.X.shape[0]}, got an array of shape {self.y.shape}."
+            )
+        self.weights: NDArray[Any] | None = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if self.weights is not None and self.weights.shape != self.X.shape[:1]:
+            raise InvalidInputError(
+                f"weights must be one number for each row of X, {self.X.shape[0]}, got shape {self.weights.shape}."
             )
         self._slices = cut(self.X.shape[0], batch_size)
 
@@ -90,8 +98,8 @@ class ArraySource(Source):
         """Yield the batches from index `start` on."""
         for index in range(check_count("start", start, least=0), self.count):
             rows = self._slices[index]
-            y = None if self.y is None else self.y[rows]
-            yield Batch(index, f"rows {rows.start}-{rows.stop - 1}", self.X[rows], y)
+            y, weights = (None if part is None else part[rows] for part in (self.y, self.weights))
+            yield Batch(index, f"rows {rows.start}-{rows.stop - 1}", self.X[rows], y, weights=weights)
 
     def partitions(self) -> Sequence[Partition]:
         """Return one partition for each batch; only its own rows are sent with it."""
@@ -100,7 +108,7 @@ class ArraySource(Source):
     def fingerprint(self) -> str:
         """Return a digest of the number of batches, the shapes, the types and some evenly spaced rows."""
         digest = blake2b(repr(self.count).encode(), digest_size=16)
-        for array in (self.X, self.y):
+        for array in (self.X, self.y, *([] if self.weights is None else [self.weights])):
             if array is None:
                 digest.update(b"none")
                 continue

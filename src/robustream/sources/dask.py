@@ -35,6 +35,7 @@ class DaskSource(Source):
     X : array of rows x columns (blocks that split the columns are joined along them), or data frame.
     y : array, series or data frame with the same partitions of rows, or None.
     label : what the partitions are called.
+    weights : array or series with the same partitions, how often each row counts, or None where each counts once.
 
     Examples
     --------
@@ -43,18 +44,22 @@ class DaskSource(Source):
     4
     """
 
-    def __init__(self, X: Any, y: Any = None, *, label: str = "partition") -> None:
+    def __init__(self, X: Any, y: Any = None, *, label: str = "partition", weights: Any = None) -> None:
         self.columns = _columns(X)
-        rows, targets = _pieces("X", X), None if y is None else _pieces("y", y)
-        if targets is not None and len(targets) != len(rows):
-            raise InvalidInputError(
-                f"y must be cut into the same partitions of rows as X, {len(rows)}; it has {len(targets)}. "
-                "Rechunk or repartition it like X."
-            )
-        _check_blocks(X, y)
+        rows = _pieces("X", X)
+        beside: list[list[Any]] = []
+        for name, part in (("y", y), ("weights", weights)):
+            pieces = [None] * len(rows) if part is None else _pieces(name, part)
+            if len(pieces) != len(rows):
+                raise InvalidInputError(
+                    f"{name} must be cut into the same partitions of rows as X, {len(rows)}; it has {len(pieces)}. "
+                    "Rechunk or repartition it like X."
+                )
+            _check_blocks(X, part, name)
+            beside.append(pieces)
         self._partitions = [
-            _DaskPartition(index, f"{label} {index}", piece, None if targets is None else targets[index])
-            for index, piece in enumerate(rows)
+            _DaskPartition(index, f"{label} {index}", *pieces)
+            for index, pieces in enumerate(zip(rows, *beside, strict=True))
         ]
 
     @property
@@ -77,6 +82,7 @@ class _DaskPartition(Partition):
     label: str
     rows: Any
     targets: Any
+    weights: Any = None
     count: int = 1
 
     def read(self, start: int = 0) -> Iterator[Batch]:
@@ -88,21 +94,29 @@ class _DaskPartition(Partition):
 
         try:
             # In the thread that asks: the engine has already spread the partitions over its workers.
-            X, y = dask.base.compute(self.rows, self.targets, scheduler="synchronous")  # type: ignore[no-untyped-call]
-            return _batch(self.first_index, self.label, X, y)
+            parts = self.rows, self.targets, self.weights
+            X, y, weights = dask.base.compute(*parts, scheduler="synchronous")  # type: ignore[no-untyped-call]
+            return _batch(self.first_index, self.label, X, y, weights)
         # The graph is the user's, and may raise anything.
         except Exception as error:
             return Batch.unreadable(self.first_index, self.label, describe_failure(error))
 
 
-def _batch(index: int, label: str, X: Any, y: Any) -> Batch:
+def _batch(index: int, label: str, X: Any, y: Any, weights: Any) -> Batch:
     rows = np.asarray(X)
     targets = None if y is None else np.asarray(y)
     if rows.ndim != 2 or len(rows) == 0:
         return Batch.unreadable(index, label, f"it has no rows and columns but the shape {rows.shape}")
     if targets is not None and len(targets) != len(rows):
         return Batch.unreadable(index, label, f"its target has {len(targets)} rows where X has {len(rows)}")
-    return Batch(index, label, rows, targets)
+    if weights is None:
+        return Batch(index, label, rows, targets)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (len(rows),):
+        return Batch.unreadable(
+            index, label, f"its weights have the shape {weights.shape} where X has {len(rows)} rows"
+        )
+    return Batch(index, label, rows, targets, weights=weights)
 
 
 def _is_array(collection: Any) -> bool:
@@ -148,10 +162,10 @@ def _cut_off(dask: Any, piece: Any) -> Any:
     return dask.optimize(piece)[0]
 
 
-def _check_blocks(X: Any, y: Any) -> None:
+def _check_blocks(X: Any, y: Any, name: str) -> None:
     """Refuse arrays whose blocks of rows differ, as far as their lengths are known."""
     if y is None or not (_is_array(X) and _is_array(y)):
         return
     known = [chunks for chunks in (X.chunks[0], y.chunks[0]) if not any(np.isnan(size) for size in chunks)]
     if len(known) == 2 and known[0] != known[1]:
-        raise InvalidInputError("y must be cut into blocks of as many rows as X has; rechunk it like X.")
+        raise InvalidInputError(f"{name} must be cut into blocks of as many rows as X has; rechunk it like X.")

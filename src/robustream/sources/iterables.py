@@ -69,17 +69,17 @@ def _columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 class IterableSource(Source):
     """The items of an iterable, each of them a batch.
 
-    An item is an array X, a pair (X, y), a pandas or pyarrow table, a dict of columns, or a `Batch`. Rows of one item
-    are judged together. Dicts of single values are rows, and 10,000 of them a batch.
-    The first usable item decides the columns; an item that does not have them is a failed batch. What the iterable
-    itself raises is passed on.
+    An item is an array X, a pair (X, y) or a triple (X, y, weights) of which y may be None, a pandas or pyarrow table,
+    a dict of columns, or a `Batch`. Rows of one item are judged together. Dicts of single values are rows, and 10,000
+    of them a batch. The first usable item decides the columns; an item that does not have them is a failed batch. What
+    the iterable itself raises is passed on.
 
     Parameters
     ----------
     items : an iterable, or a function without arguments that returns an iterator. A list or a function can be
         read again; an iterator only once.
-    target, columns, exclude, missing, text_target, numeric_only, encoder : as for `Tables`; all but `missing` are for
-        tables only, and levels of categories must be named.
+    target, columns, exclude, missing, text_target, numeric_only, encoder, weight : as for `Tables`; all but `missing`
+        are for tables only, and levels of categories must be named.
 
     Examples
     --------
@@ -100,6 +100,7 @@ class IterableSource(Source):
         text_target: bool = False,
         numeric_only: bool = False,
         encoder: Encoder | None = None,
+        weight: str | None = None,
     ) -> None:
         if not callable(items) and not isinstance(items, Iterable):
             raise InvalidInputError(
@@ -116,6 +117,7 @@ class IterableSource(Source):
             "text_target": text_target,
             "numeric_only": numeric_only,
             "encoder": encoder,
+            "weight": weight,
         }
         self.encoding: Encoding | None = None
 

@@ -16,7 +16,7 @@ from robustream.sources.arrays import cut
 from robustream.sources.base import Partition, Source
 from robustream.sources.checking import check_count
 
-__all__ = ["DENSE_BYTES", "SparseSource", "dense_bytes", "is_sparse"]
+__all__ = ["DENSE_BYTES", "SparseSource", "dense_batch", "dense_bytes", "is_sparse"]
 
 # What the dense form of the rows of one call, or of one batch, may take: 1 GiB. Learning takes a few times that.
 DENSE_BYTES = 1 << 30
@@ -30,6 +30,20 @@ def is_sparse(values: Any) -> bool:
 def dense_bytes(rows: int, columns: int, dtype: np.dtype[Any]) -> int:
     """Return what so many rows take as a dense array of the type that they are learned from in."""
     return int(rows) * int(columns) * (4 if dtype == np.float32 else 8)
+
+
+def dense_batch(values: Any) -> Any:
+    """Return a sparse matrix as a dense array if it is not too large for a batch, else raise; all else as it is."""
+    if not is_sparse(values) or values.ndim != 2:
+        return values
+    if (size := dense_bytes(values.shape[0], values.shape[1], values.dtype)) > DENSE_BYTES:
+        raise InvalidInputError(
+            f"X is sparse, and its {values.shape[0]:,} rows and {values.shape[1]:,} columns would take "
+            f"{size / 2**30:.1f} GiB as a dense array, more than the {DENSE_BYTES / 2**30:.0f} GiB that one call may: "
+            "give partial_fit, predict or transform blocks of rows, or the whole matrix to robustream.fit, which makes "
+            "one batch dense at a time"
+        )
+    return values.toarray()
 
 
 class SparseSource(Source):

@@ -139,6 +139,8 @@ class Tables(Selected):
     numeric_only : whether columns that hold no numbers are left out, and named in `notes`, in place of an error.
     encoder : what becomes of categories and dates; see `robustream.sources.tables.encoder`.
     limits : the most bytes of a batch, 1 GB, and of a line of text, 16 MB; what needs more fails.
+    weight : the column that says how often each row counts. Rows whose weight is missing, negative or infinite are left
+        out and counted; those of weight 0 are not there.
 
     Examples
     --------
@@ -169,6 +171,7 @@ class Tables(Selected):
         numeric_only: bool = False,
         encoder: Encoder | None = None,
         limits: Limits = _USUAL_LIMITS,
+        weight: str | None = None,
     ) -> None:
         check_choice("missing", missing, MISSING)
         self._limits = limits
@@ -183,7 +186,7 @@ class Tables(Selected):
         readable = [look for look in looks if isinstance(look, TableFile)]
         if not readable:
             raise InvalidInputError(_nothing_readable(looks))
-        asked = [name for names in (target, columns, exclude) if names is not None for name in _listed(names)]
+        asked = [name for names in (target, columns, exclude, weight) if names is not None for name in _listed(names)]
         asked += () if encoder is None else encoder.columns_of(())
         self._spellings = usual_spellings([look.columns for look in readable], asked)
         self._respelled: dict[str, list[str]] = {name: [] for name in self._spellings}
@@ -203,6 +206,7 @@ class Tables(Selected):
             numeric_only=numeric_only,
             encoder=encoder,
             count=partial(_count_levels, readable),
+            weight=weight,
         )
         self._selection = replace(self._selection, limits=limits)
         self._files = [self._fit_for_use(look) for look in looks]
@@ -468,7 +472,7 @@ class TableSource(Selected, Source):
     def fingerprint(self) -> str:
         """Return a digest of the files (name, size, first and last bytes), the columns and the batch size."""
         digest = blake2b(digest_size=16)
-        digest.update(repr((self._selection, self._rows_per_batch)).encode())
+        digest.update(f"({self._selection.digest()}, {self._rows_per_batch})".encode())
         for pieces in self._pieces:
             digest.update(pieces.fingerprint().encode())
         return digest.hexdigest()

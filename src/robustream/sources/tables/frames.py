@@ -23,6 +23,7 @@ from robustream.kernels.device_arrays import host_array, is_device_array
 from robustream.sources.base import Source
 from robustream.sources.checking import check_choice, check_count
 from robustream.sources.iterables import CURSORS
+from robustream.sources.sparse import dense_batch
 from robustream.sources.tables.encoder import Encoder
 from robustream.sources.tables.encoding import Encoding
 from robustream.sources.tables.error_text import UnusableError, explain, some_names
@@ -63,8 +64,8 @@ class StreamedTable(Selected):
     Parameters
     ----------
     item : what `robustream.sources.iterables.is_arrow_stream` knows.
-    target, columns, exclude, missing, text_target, numeric_only, encoder : as for `Tables`. Levels can be learned of
-        what can be read again, and must be named for what cannot.
+    target, columns, exclude, missing, text_target, numeric_only, encoder, weight : as for `Tables`. Levels can be
+        learned of what can be read again, and must be named for what cannot.
 
     Examples
     --------
@@ -85,6 +86,7 @@ class StreamedTable(Selected):
         text_target: bool = False,
         numeric_only: bool = False,
         encoder: Encoder | None = None,
+        weight: str | None = None,
     ) -> None:
         check_choice("missing", missing, MISSING)
         self._item = item
@@ -105,6 +107,7 @@ class StreamedTable(Selected):
             numeric_only=numeric_only,
             encoder=encoder,
             count=self._count_levels if self._again else None,
+            weight=weight,
         )
         if hasattr(item, "collect_batches"):
             self._first = None  # nothing was read for it, and now the columns are known
@@ -224,6 +227,7 @@ def arrays_of_frame(
     text_target: bool,
     numeric_only: bool = False,
     encoder: Encoder | None = None,
+    weight: str | None = None,
 ) -> tuple[Rows, Selection]:
     """Return X and y of a pandas, Polars or Arrow table, missing cells as NaN, and which columns they are."""
     try:
@@ -242,6 +246,7 @@ def arrays_of_frame(
         numeric_only=numeric_only,
         encoder=encoder,
         count=lambda names: join_counts([levels_in([table], names)], names, complete=True),
+        weight=weight,
     )
     return rows_of_table(table, selection), selection
 
@@ -297,14 +302,20 @@ class FrameReader:
         return rows_of_table(table, self.selection), self.selection
 
     def _from_arrays(self, item: Any) -> tuple[Rows, Selection]:
-        if any(self._options[name] for name in ("target", "columns", "exclude", "encoder")):
+        if any(self._options[name] for name in ("target", "columns", "exclude", "encoder", "weight")):
             raise InvalidInputError(
-                f"target, columns, exclude and categories name columns of tables, "
+                f"target, columns, exclude, weight and categories name columns of tables, "
                 f"got an item of type {type(item).__name__}."
             )
-        X, y = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+        X, y, weights = (*item, None)[:3] if isinstance(item, tuple) and len(item) in (2, 3) else (item, None, None)
         table = as_table(X)
-        X, names = (_numbers(X), None) if table is None else self._from_frame(table)
+        X, names = (_numbers(dense_batch(X)), None) if table is None else self._from_frame(table)
+        if weights is not None:
+            X, weights = host_array(X), np.asarray(host_array(weights), dtype=np.float64)
+            if weights.shape != X.shape[:1]:
+                raise UnusableError(
+                    f"weights must have one number for each of {len(X)} rows, got shape {weights.shape}"
+                )
         if y is not None:
             y = _on_gpu(y) if is_device_array(X) else np.asarray(host_array(y))
         if X.ndim != 2 or (y is not None and (y.ndim not in (1, 2) or len(y) != len(X))):
@@ -319,7 +330,7 @@ class FrameReader:
             raise UnusableError(
                 f"it has {came[0]} columns and {came[1]} targets where {needed[0]} and {needed[1]} are needed"
             )
-        return Rows(X, y), selection
+        return Rows(X, y, weights=weights), selection
 
     def _from_frame(self, table: pa.Table) -> tuple[NDArray[Any], tuple[str, ...]]:
         """Return the numbers of a frame that came beside its target; its columns are matched by name."""

@@ -16,6 +16,7 @@ from robustream.batch import LOST, LOST_DIFFER, Batch, Illegible
 from robustream.sources.base import Partition, Source
 from robustream.sources.tables.rows import Rows
 from robustream.sources.tables.schema import Selection
+from robustream.weights import usable_weights
 
 __all__ = ["MISSING", "ScreenedSource", "batch_of_rows"]
 
@@ -25,6 +26,9 @@ _CLASS_TYPES = {"integer": np.int64, "boolean": np.bool_}
 
 _LACKING, _INFINITE, _UNREADABLE = "missing", "infinite", "unreadable"
 _LINES = "unreadable lines"
+_WEIGHTS, _DROPPED = "weight", "rows dropped"
+# What weights are called that come without a name.
+WEIGHT = "sample_weight"
 # So many standard errors are chance once in 500 million, so that thousands of columns and batches may be asked; and
 # fewer rows than that show nothing.
 _SURELY, _FEWEST_LOST = 6.0, 5
@@ -39,8 +43,13 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
     half of its rows is unreadable, and so is one with an infinite cell: whoever wrote it divided by zero or overflowed.
     With `missing="skip-infinite"` such rows are left out and counted too, with "error" one missing cell is enough to
     fail, and with "keep" all stay as they are.
+
+    Rows whose weight is missing, negative or infinite are left out and counted as "weight:name", unless "error" fails
+    the batch; rows of weight 0 are not there.
     """
-    X, y, illegible, columns, noticed = rows
+    if rows.weights is not None:
+        return _weighted_batch(index, label, rows, selection)
+    X, y, illegible, columns, noticed, _ = rows
     if not len(X):
         return Batch.unreadable(index, label, "no row begins here: the rows of this file differ much in length")
     if selection.missing == "keep" or (_all_finite(X) and (y is None or _all_finite(y))):
@@ -69,6 +78,38 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
     y = None if y is None else _classes(y[kept], selection)
     columns = None if columns is None else columns.filter(kept)
     return Batch(index, label, X[kept], y, None, stats, kept, illegible, columns, lost)
+
+
+def _weighted_batch(index: int, label: str, rows: Rows, selection: Selection) -> Batch:
+    """Make the batch of the rows whose weights can be used, with these."""
+    weights = rows.weights
+    assert weights is not None
+    name = WEIGHT if selection.weight is None else selection.weight
+    usable = usable_weights(weights)
+    there, dropped = usable & (weights > 0), int(np.count_nonzero(~usable))
+    lines = sum(cells.number for cells in rows.illegible if cells.column is None)  # these have no weight either
+    unusable = max(dropped - lines, 0)
+    counts = {f"{_WEIGHTS}:{name}": unusable, _LINES: lines, _DROPPED: dropped}
+    stats = {**rows.stats, **{what: float(count) for what, count in counts.items() if count}}
+    reason = None
+    if unusable and selection.missing == "error":
+        reason = f"the weight in column {name!r} is missing, negative or infinite in {unusable} rows"
+    elif 2 * dropped > len(weights):
+        reason = (
+            f"{dropped} of {len(weights)} rows cannot be used: their weight {name!r} is missing, negative or infinite"
+        )
+    elif not there.any():
+        reason = f"no row has a weight {name!r} above zero"
+    if reason is not None:
+        return Batch.unreadable(index, label, reason, stats)
+    y, columns = None if rows.y is None else rows.y[there], None if rows.columns is None else rows.columns.filter(there)
+    illegible = tuple(cells for cells in rows.illegible if cells.column not in (None, selection.weight))
+    batch = batch_of_rows(index, label, Rows(rows.X[there], y, illegible, columns), selection)
+    kept = _both(None if there.all() else there, batch.kept)
+    stats |= {**batch.stats, _DROPPED: dropped + batch.stats.get(_DROPPED, 0.0)}
+    if batch.failure is not None:
+        return batch._replace(stats=stats)
+    return batch._replace(stats=stats, kept=kept, weights=weights if kept is None else weights[kept])
 
 
 def _describe_lost(
@@ -220,7 +261,7 @@ class ScreenedSource(Source):
     def fingerprint(self) -> str | None:
         """Return a digest of the source and the columns."""
         inner = self._source.fingerprint()
-        return None if inner is None else f"{inner} {self._selection!r}"
+        return None if inner is None else f"{inner} {self._selection.digest()}"
 
 
 @dataclass(frozen=True)
@@ -257,7 +298,9 @@ def _screen(batch: Batch, selection: Selection) -> Batch:
             with np.errstate(over="ignore"):  # what the type cannot hold becomes infinite, and is counted below
                 y = y.astype(selection.dtype, copy=False)
     # Rows that were dropped already, for whatever reason, are not to be counted again.
-    rows = Rows(X, y if selection.targets else None, batch.illegible if batch.kept is None else ())
+    illegible = batch.illegible if batch.kept is None else ()
+    weights = None if batch.weights is None else np.asarray(batch.weights, dtype=np.float64)
+    rows = Rows(X, y if selection.targets else None, illegible, weights=weights)
     screened = batch_of_rows(batch.index, batch.label, rows, selection)
     return screened._replace(stats={**batch.stats, **screened.stats}, kept=_both(batch.kept, screened.kept))
 
@@ -277,6 +320,8 @@ def _why_unfit(batch: Batch, selection: Selection) -> str | None:
         return f"it has {columns} columns where {len(selection.features)} are needed"
     if batch.X.dtype.kind not in "fiub":
         return f"its cells are of type {batch.X.dtype}, not numbers"
+    if batch.weights is not None and np.shape(batch.weights) != (len(batch.X),):
+        return f"its weights have the shape {np.shape(batch.weights)} where X has {len(batch.X)} rows"
     if not selection.targets:
         return None
     if batch.y is None:

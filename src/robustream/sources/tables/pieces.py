@@ -174,7 +174,8 @@ class JoinedPieces(Pieces):
         stats: Counter[str] = Counter()
         for part in parts:
             stats.update(part.stats)
-        yield Rows(X, y, tuple(illegible), along, stats)
+        weights = [part.weights for part in parts if part.weights is not None]
+        yield Rows(X, y, tuple(illegible), along, stats, np.concatenate(weights) if weights else None)
 
     def fingerprint(self) -> str:
         return "\n".join(member.fingerprint() for member in self.members)

@@ -33,6 +33,7 @@ class Rows(NamedTuple):
     illegible: tuple[Illegible, ...] = ()
     columns: pa.Table | None = None  # those that come along
     stats: Mapping[str, float] = {}  # what was noticed on the way
+    weights: NDArray[np.float64] | None = None  # how often each row counts; NaN where a cell is missing
 
 
 def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Rows:
@@ -42,6 +43,7 @@ def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Row
         raise UnusableError(f"it has no column {some_names(absent)}")
     X = np.empty((table.num_rows, len(selection.features)), dtype=selection.dtype)
     targets = np.empty((table.num_rows, len(selection.targets)), dtype=_target_dtype(selection))
+    weights = None if selection.weight is None else np.empty((table.num_rows, 1))
     batches = table.to_batches() if isinstance(table, pa.Table) else [table]
     first = 0
     stats: Counter[str] = Counter()
@@ -49,6 +51,8 @@ def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Row
     read = _text if selection.target_kind == "text" else _numbers
     for batch in batches:
         rows = slice(first, first + batch.num_rows)
+        if weights is not None and selection.weight is not None:
+            _fill(weights[rows], [_numbers(batch.column(selection.weight), selection.weight)])
         if selection.encoding is None:
             _fill(X[rows], [_numbers(batch.column(name), name) for name in selection.features])
             _fill(targets[rows], [read(batch.column(name), name) for name in selection.targets])
@@ -59,7 +63,8 @@ def rows_of_table(table: pa.Table | pa.RecordBatch, selection: Selection) -> Row
             stats.update({f"{UNSEEN}{name}": cells for name, cells in encoded.unseen.items()})
             illegible += [cells._replace(row=first + cells.row) for cells in encoded.illegible]
         first += batch.num_rows
-    return Rows(X, _shaped(targets, selection), tuple(illegible), _along(table, selection), stats)
+    y, along = _shaped(targets, selection), _along(table, selection)
+    return Rows(X, y, tuple(illegible), along, stats, None if weights is None else weights[:, 0])
 
 
 def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selection) -> Rows:
@@ -73,7 +78,8 @@ def rows_of_matrix(matrix: NDArray[Any], places: Sequence[int], selection: Selec
         targets = _take(matrix, places[features:learned]).astype(_target_dtype(selection), order="C", copy=True)
     place_of = dict(zip(selection.names, places, strict=True))
     along = {name: pa.array(matrix[:, place_of[name]]) for name in selection.keep}
-    return Rows(X, _shaped(targets, selection), columns=pa.table(along) if along else None)
+    weights = None if selection.weight is None else matrix[:, place_of[selection.weight]].astype(np.float64)
+    return Rows(X, _shaped(targets, selection), columns=pa.table(along) if along else None, weights=weights)
 
 
 def _along(table: pa.Table | pa.RecordBatch, selection: Selection) -> pa.Table | None:

@@ -187,6 +187,7 @@ class Selection:
     encoding : how X is made, where its columns are not those of the table.
     left_out : columns that were left out since they hold no numbers.
     limits : what reading a batch may cost.
+    weight : name of the column that says how often each row counts.
     """
 
     features: tuple[str, ...]
@@ -200,6 +201,12 @@ class Selection:
     encoding: Encoding | None = None
     left_out: tuple[str, ...] = field(default=(), repr=False)
     limits: Limits = field(default=Limits(), repr=False)
+    # Not in that text either, unless there is one: checkpoints of tables without weights stay valid.
+    weight: str | None = field(default=None, repr=False)
+
+    def digest(self) -> str:
+        """Return the text that a checkpoint keeps of a selection."""
+        return repr(self) if self.weight is None else f"{self!r} weight={self.weight!r}"
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -217,7 +224,8 @@ class Selection:
     @property
     def names(self) -> tuple[str, ...]:
         """All columns that are read, those of X and y first."""
-        return tuple(dict.fromkeys(self.learned + self.keep))
+        weight = () if self.weight is None else (self.weight,)
+        return tuple(dict.fromkeys(self.learned + weight + self.keep))
 
     @property
     def text_targets(self) -> frozenset[str]:
@@ -228,7 +236,7 @@ class Selection:
     def texts(self) -> frozenset[str]:
         """The columns that are read as text where a format has no types."""
         categories = frozenset() if self.encoding is None else self.encoding.texts
-        return self.text_targets | categories | (frozenset(self.keep) - frozenset(self.learned))
+        return self.text_targets | categories | (frozenset(self.keep) - frozenset((*self.learned, self.weight)))
 
     def notes(self) -> Iterator[str]:
         """Yield what a person should know of the columns."""
@@ -247,9 +255,10 @@ class Selection:
         features, targets = (
             tuple(spelled.get(name, name) for name in names) for names in (self.features, self.targets)
         )
+        weight = None if self.weight is None else spelled.get(self.weight, self.weight)
         if self.encoding is None:
-            return replace(self, features=features, targets=targets)
-        return replace(self, targets=targets, encoding=self.encoding.respelled(spelled))
+            return replace(self, features=features, targets=targets, weight=weight)
+        return replace(self, targets=targets, encoding=self.encoding.respelled(spelled), weight=weight)
 
 
 class Selected:
@@ -308,6 +317,7 @@ def choose_columns(
     numeric_only: bool = False,
     encoder: Encoder | None = None,
     count: CountLevels = None,
+    weight: str | None = None,
 ) -> Selection:
     """Decide what is read from all tables; see `Tables` for the parameters.
 
@@ -317,6 +327,7 @@ def choose_columns(
     left_out = _names("exclude", exclude)
     wanted = None if columns is None else _names("columns", columns)
     beside = _names("keep", keep)
+    weights = _names("weight", weight)
     known = Counter(name for table in tables for name in table.kinds)
     common = [name for name in _common(tables, known) if not _NUMBERS_OF_ROWS.fullmatch(name)]
     encoded: tuple[str, ...] = ()
@@ -325,28 +336,34 @@ def choose_columns(
             named = (name for expression in encoder.target_expressions for name in columns_in(expression))
             targets = tuple(dict.fromkeys(named))
         usable = [name for name in common if not numeric_only or _usual_kind(name, tables) in NUMERIC]
-        encoded = encoder.columns_of([name for name in usable if name not in targets])
+        encoded = encoder.columns_of([name for name in usable if name not in targets + weights])
     for argument, names in (
         ("target", targets),
         ("exclude", left_out),
         ("columns", wanted or ()),
         ("keep", beside),
+        ("weight", weights),
         ("columns" if encoder is None else encoder.argument, encoded),
     ):
         if absent := [name for name in names if name not in known]:
             raise UnknownColumnsError(argument, absent, list(known))
         if both := [name for name in names if argument not in ("target", "keep") and name in targets]:
             raise InvalidInputError(f"{argument} must not name the target, got {some_names(both)} in both.", argument)
+    if both := [name for name in (*(wanted or ()), *encoded) if name in weights]:
+        raise InvalidInputError(f"weight must not be a column to learn from, got {some_names(both)} in both.", "weight")
     if both := [name for name in encoded if name in left_out]:
         raise InvalidInputError(f"exclude must not name what is asked for, got {some_names(both)} in both.", "exclude")
     if encoder is not None and encoder.names_all:
         features = encoded
     elif wanted is None:
-        features = tuple(name for name in common if name not in targets and name not in left_out)
+        features = tuple(name for name in common if name not in targets + left_out + weights)
         features += tuple(name for name in encoded if name not in features)
     else:
         features = tuple(dict.fromkeys(name for name in (*wanted, *encoded) if name not in left_out))
-    kinds = {name: _usual_kind(name, tables) for name in features + targets}
+    kinds = {name: _usual_kind(name, tables) for name in features + targets + weights}
+    if refused := [name for name in weights if kinds[name] not in NUMERIC]:
+        holds = f"{describe_kind(kinds[refused[0]])}{_shown(refused[0], show)}"
+        raise InvalidInputError(f"weight must be a column of numbers; {some_names(refused)} holds {holds}.", "weight")
     dropped: tuple[str, ...] = ()
     if numeric_only:
         dropped = tuple(name for name in features if kinds[name] not in NUMERIC and name not in encoded)
@@ -372,6 +389,7 @@ def choose_columns(
         beside,
         encoding,
         dropped,
+        weight=weight,
     )
 
 
@@ -382,9 +400,9 @@ def why_unfit(table: Columns, selection: Selection) -> str | None:
     if doubled := [name for name in selection.names if name in table.doubled]:
         return f"it has more than one column named {some_names(doubled)}"
     if table.certain:
-        for name in selection.learned:
+        for name in (*selection.learned, *([] if selection.weight is None else [selection.weight])):
             kind, encoding = table.kinds[name], selection.encoding
-            if encoding is not None and name not in selection.targets:
+            if encoding is not None and name not in selection.targets and name != selection.weight:
                 needed = encoding.needs(name, kind)
             else:
                 fits = kind in NUMERIC or (kind == "text" and name in selection.text_targets)

@@ -42,8 +42,8 @@ class PipedTable(Selected):
     Parameters
     ----------
     stream : what to read; by default standard input.
-    target, columns, exclude, missing, header, separator, decimal, text_target, keep, numeric_only, encoder, limits :
-        as for `Tables`; levels of categories must be named.
+    target, columns, exclude, missing, header, separator, decimal, text_target, keep, numeric_only, encoder, limits,
+    weight : as for `Tables`; levels of categories must be named.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class PipedTable(Selected):
         numeric_only: bool = False,
         encoder: Encoder | None = None,
         limits: Limits = _USUAL_LIMITS,
+        weight: str | None = None,
     ) -> None:
         check_choice("missing", missing, MISSING)
         try:
@@ -84,6 +85,7 @@ class PipedTable(Selected):
             keep=keep,
             numeric_only=numeric_only,
             encoder=encoder,
+            weight=weight,
         )
         self._selection = replace(self._selection, limits=limits)
 
