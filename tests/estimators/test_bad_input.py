@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import Ridge
 
 import robustream as rs
@@ -40,7 +39,6 @@ BAD_ROWS = {
     "three dimensions": (ROWS[None], "dim 3|3D|ndim=3|dimension|array with dim"),
     "strings": (ROWS.astype(str).astype(object) + "x", "could not convert|string"),
     "complex": (ROWS + 1j, "[Cc]omplex"),
-    "sparse": (sparse.csr_matrix(ROWS), "[Ss]parse"),
     "another number of columns": (ROWS[:, :3], "3 features|3 columns"),
 }
 

@@ -152,7 +152,10 @@ class StreamingMixin(ABC):
         verdicts = Counter(record.verdict for record in report)
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         capped = sum(record.capped for record in report)
-        said = [left_out_of(report).sentence(), f"{capped:,} weights were capped" if capped else ""]
+        said = [
+            left_out_of(report).sentence(),
+            f"{capped:,} weights were capped" if capped > 1 else "1 weight was capped" * capped,
+        ]
         return "; ".join(
             [f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})", *filter(None, said)]
         )

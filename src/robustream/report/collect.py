@@ -28,8 +28,9 @@ def collect(model: Any, extra: Mapping[str, Any] | None = None) -> ReportData:
         What only the driver of the run knows; every key may be absent. `title`, `outcome` (text), `targets` (names of
         the outputs), `history` (rows of batches seen, relative error, rows seen), `worst_rows` (rows of label, row
         number in its file, score, and perhaps values by column and a reason), `missing` and `unreadable` (by column),
-        `unreadable_lines`, `files` (notes on files and columns), `other_levels` (cells by category), `settings`,
-        `timings` (seconds by name; `total` is the wall time) and `environment`.
+        `unreadable_lines`, `files` (notes on files and columns), `other_levels` (cells by category), `weights` (rows
+        whose weight was `capped` or `unusable`), `settings`, `timings` (seconds by name; `total` is the wall time) and
+        `environment`.
 
     Examples
     --------
@@ -74,6 +75,11 @@ def _notes(noticed: Iterable[Any], known: Mapping[str, Any]) -> Iterator[str]:
         yield f"{note[:1].upper()}{note[1:]}{'' if note.endswith('?') else '.'}"
     for column, cells in known.get("other_levels", {}).items():
         yield f"Cells of {str(column)!r} whose level has no column of its own: {show_count(int(cells))}."
+    weights = known.get("weights", {})
+    if unusable := int(weights.get("unusable", 0)):
+        yield f"Rows left out since their weight is missing, negative or infinite: {show_count(unusable)}."
+    if capped := int(weights.get("capped", 0)):
+        yield f"Rows whose weight is more than a row may count for, and was capped: {show_count(capped)}."
 
 
 def _worst_row(label: Any, row: Any, score: Any, values: Mapping[Any, Any] | None = None, reason: str = "") -> WorstRow:

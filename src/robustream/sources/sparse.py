@@ -43,7 +43,7 @@ def dense_batch(values: Any) -> Any:
             "give partial_fit, predict or transform blocks of rows, or the whole matrix to robustream.fit, which makes "
             "one batch dense at a time"
         )
-    return values.toarray()
+    return values.toarray(order="C")  # rows one behind the other, as dense ones come
 
 
 class SparseSource(Source):
@@ -133,4 +133,4 @@ class _SparseRows(Partition):
 
     def read(self, start: int = 0) -> Iterator[Batch]:
         if start == 0:
-            yield Batch(self.first_index, self.label, self.rows.toarray(), self.y, weights=self.weights)
+            yield Batch(self.first_index, self.label, self.rows.toarray(order="C"), self.y, weights=self.weights)
