@@ -176,3 +176,27 @@ def test_files_that_another_run_will_write_are_refused_before_any_work(job, name
     assert f"{name} is being written by another run (process {os.getpid()} on" in ended.stderr.replace("\n", " ")
     assert not list(folder.glob("second*"))
     assert not list(folder.glob(".second*"))
+
+
+@pytest.mark.parametrize("kind", ["pca", "covariance", "regression"])
+def test_a_column_of_weights(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(3000, 3)), rng.integers(0, 4, 3000)
+    target = rows @ [1.0, 2.0, 3.0] + rng.normal(size=3000)
+    weights[5] = -1
+    lines = [f"{a},{b},{c},{y},{w}" for (a, b, c), y, w in zip(rows, target, weights, strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,c,y,w", *lines]))
+    named = ["--target", "y"] if kind == "regression" else ["--exclude", "y"]
+    written = ["-o", "model.safetensors", "--report", "report.html"]
+    run("fit", kind, "data.csv", *named, "--weight", "w", *written, folder=tmp_path)
+    model = rs.load(tmp_path / "model.safetensors")
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert model.n_samples_seen_ == np.count_nonzero(weights > 0)
+    assert "weight is missing, negative or infinite: 1" in (tmp_path / "report.html").read_text()
+    if kind == "regression":
+        there = np.maximum(weights, 0)
+        plain = LinearRegression().fit(rows, target, sample_weight=there)
+        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6)
+        run("predict", "model.safetensors", "data.csv", "--out", "predicted.csv", folder=tmp_path)
+    ended = run("fit", kind, "data.csv", *named, "--weight", "v", *written, folder=tmp_path, code=ExitCode.BAD_INPUT)
+    assert "--weight" in ended.stderr

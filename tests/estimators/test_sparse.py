@@ -56,7 +56,9 @@ def test_partial_fit_and_the_wrapper():
 def test_too_large_a_matrix_is_refused_with_what_to_do():
     wide = sparse.csr_array((3, DENSE_BYTES // 16))
     assert wide.shape[0] * wide.shape[1] * 8 > DENSE_BYTES
-    with pytest.raises(InvalidInputError, match=r"more than the 1 GiB that one call may: give partial_fit.*robustream.fit"):
+    with pytest.raises(
+        InvalidInputError, match=r"more than the 1 GiB that one call may: give partial_fit.*robustream.fit"
+    ):
         rs.OutlierRobustPCA(1).fit(wide)
     with pytest.raises(InvalidInputError, match="GiB"):
         rs.OutlierRobustRegressor().fit(wide, np.zeros(3))

@@ -81,7 +81,11 @@ SOURCES = {
     "frames one by one": (lambda folder: pieces(), "y", "w"),
     "stream": (lambda folder: pa.Table.from_pandas(frame()).to_reader(), "y", "w"),
     "Dask data frame": (dask_frame, "y", "w"),
-    "dict of columns": (lambda folder: [{name: piece[name].to_numpy() for name in piece} for piece in pieces()], "y", "w"),
+    "dict of columns": (
+        lambda folder: [{name: piece[name].to_numpy() for name in piece} for piece in pieces()],
+        "y",
+        "w",
+    ),
 }
 
 
