@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import robustream as rs
 from robustream.batch import Batch
@@ -126,3 +126,33 @@ def test_what_is_no_table_of_numbers_is_refused():
         rs.fit(rs.OutlierRobustPCA(1), sparse.csr_array((0, 3)))
     with pytest.raises(InvalidInputError, match="an array has no"):
         rs.fit(rs.OutlierRobustPCA(1), sparse.csr_array((10, 3)), exclude="x")
+
+
+@pytest.mark.parametrize("columns", [3, 10, 40])
+@pytest.mark.parametrize("density", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("law", ["exponential", "counts"])
+def test_columns_of_mostly_zeros_get_the_plain_answer(law, density, columns):
+    rng = np.random.default_rng(0)
+    values = rng.exponential(size=(1200, columns)) if law == "exponential" else rng.poisson(2, (1200, columns)) + 1.0
+    X = values * (rng.random((1200, columns)) < density)
+    np.testing.assert_allclose(rs.OutlierRobustCovariance().fit(X).covariance_, np.cov(X.T), rtol=1e-6, atol=1e-9)
+    coef = np.linspace(-2, 2, columns)
+    y = X @ coef + rng.normal(size=1200)
+    model, plain = rs.OutlierRobustRegressor().fit(X, y), LinearRegression().fit(X, y)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6, atol=1e-6)
+    y[:240] = X[:240] @ (-3 * coef) + 25
+    dirty, oracle = rs.OutlierRobustRegressor().fit(X, y), LinearRegression().fit(X[240:], y[240:])
+    found, wanted = (np.linalg.norm(X[240:] @ (each.coef_ - coef)) for each in (dirty, oracle))
+    assert found < 1.5 * wanted
+
+
+def test_single_bad_cells_are_mended_beside_a_sparse_column():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 10)) @ np.linalg.cholesky(0.8 + 0.2 * np.eye(10)).T
+    X[:, 0] = rng.poisson(2, 2000) * (rng.random(2000) < 0.1)
+    y = X @ np.linspace(1, 2, 10) + rng.normal(size=2000)
+    bad = (rng.random(X.shape) < 0.1) & (np.arange(10) > 0)
+    X[bad] = 60.0
+    model = rs.OutlierRobustRegressor().fit(X, y)
+    assert "single cells were taken as missing" in model.batch_report_[0].left_out_reason
+    np.testing.assert_allclose(model.coef_, np.linspace(1, 2, 10), atol=0.5)

@@ -33,6 +33,7 @@ Places = NDArray[np.intp]
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
 FEW = 0.05  # share of the rows from which on a filled-in value matters
 LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
+SPARSE = 0.5  # share of one value from which on a column is sparse, and tells nothing of outliers
 VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
 FEWEST_CELLS = 8  # cells of which a column's scale can be told
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
@@ -127,7 +128,7 @@ def spread_lattice(points: Array, rng: np.random.Generator) -> tuple[Array, bool
     for j in np.flatnonzero(np.count_nonzero(ordered[1:] == ordered[:-1], axis=0)):
         there = np.flatnonzero(~np.isnan(points[:, j]))
         values, at, counts = np.unique(points[there, j], return_inverse=True, return_counts=True)
-        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there):
+        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there) or _is_sparse(values, counts):
             continue
         spread, gaps = True, np.diff(values)
         left, right = np.append(np.inf, gaps), np.append(gaps, np.inf)
@@ -136,6 +137,17 @@ def spread_lattice(points: Array, rng: np.random.Generator) -> tuple[Array, bool
         reach = np.where(counts > 1, np.minimum(near, 3 * neighbour), 0)
         points[there, j] += reach[at] * rng.triangular(-1, 0, 1, len(points))[there]
     return points, spread
+
+
+def _is_sparse(values: Array, counts: Places) -> bool:
+    """Tell whether a column of these values is mostly one value: zero, or any one beside which others hardly repeat.
+
+    The others are what the column is about, not far cells of a column that is narrow around that value.
+    """
+    top, total = int(np.argmax(counts)), counts.sum()
+    others = np.delete(counts, top)
+    alone = others[others > 1].sum() < LATTICE * others.sum()
+    return bool(counts[top] > SPARSE * total and len(values) > 2 and (alone or values[top] == 0))
 
 
 def column_units(points: Array) -> tuple[Array, Array]:
@@ -211,14 +223,21 @@ def mend(x: Array, states: Keys | None = None) -> tuple[Array, int]:
     some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
     sample, _ = spread_lattice(np.asarray(x[some], dtype=float), np.random.default_rng(0))
     center, unit = shortest_half(np.sort(sample.T, axis=1))
-    if not np.all(unit > 0):
+    use = np.flatnonzero(unit > 0)
+    if len(use) < COLUMNS:
         return x, 0
-    limit = cell_limits((sample - center) / unit, VALLEY, MENDED)
+    center, unit = center[use], unit[use]
+    limit = cell_limits((sample[:, use] - center) / unit, VALLEY, MENDED)
     if limit is None or np.mean(np.isfinite(limit)) < 0.5:
         return x, 0
-    scaled = (x - center) / unit
+    scaled = ((x if len(use) == p else x[:, use]) - center) / unit
     bad = np.abs(scaled) > limit
-    return fill(scaled, bad) * unit + center, int(bad.sum())
+    mended, cells = fill(scaled, bad) * unit + center, int(bad.sum())
+    if len(use) == p:
+        return mended, cells
+    whole = x.copy()
+    whole[:, use] = mended
+    return whole, cells
 
 
 def fill(scaled: Array, bad: Mask, sweeps: int = 5) -> Array:
