@@ -7,7 +7,10 @@ import pytest
 from sklearn.linear_model import GammaRegressor, Lars, LinearRegression, LogisticRegression, Ridge
 
 import robustream as rs
+from robustream.batch import Batch
 from robustream.errors import InvalidInputError
+from robustream.learners import Classical, LinearProblem, Refined
+from robustream.learners.device import OnDevice
 
 COEF = np.array([1.0, 2.0, -1.0, 0.5])
 MODELS = {
@@ -262,3 +265,38 @@ def test_an_estimator_without_weights_says_so():
     X, y, weights = table()
     with pytest.raises(InvalidInputError, match=r"Lars.fit takes no sample_weight"):
         rs.OutlierRobust(Lars(), parameters=["coef_", "intercept_"]).fit(X, y, sample_weight=weights)
+
+
+def test_a_learner_on_a_device_works_on_weighted_batches_on_the_host():
+    X, y, weights = table()
+    batch = Batch(0, "rows", X, y[:, None], weights=weights)
+    learner = Refined().regression(LinearProblem())
+    found, wanted = (each.estimate(batch, np.random.default_rng(0)) for each in (OnDevice(learner), learner))
+    assert found.failure is None
+    np.testing.assert_array_equal(found.point[0], wanted.point[0])
+    assert found.total_weight == wanted.total_weight == weights.sum()
+
+
+def test_a_learner_that_takes_no_weights_fails_the_batch():
+    class Plain(type(Classical().regression(LinearProblem()))):
+        takes_weights = False
+
+    X, y, weights = table()
+    estimate = Plain(LinearProblem()).estimate(
+        Batch(0, "rows", X, y[:, None], weights=weights), np.random.default_rng(0)
+    )
+    assert estimate.point is None
+    assert estimate.failure == "the learner takes no weights of rows"
+
+
+def test_places_of_rows_count_those_of_weight_zero():
+    X, y, weights = table()
+    weights[:300:2] = 0
+    weights[300:] = 1
+    y[401] += 500.0
+    batch = Batch(0, "rows", X, y, weights=weights).counted()
+    assert batch.rows == np.count_nonzero(weights)
+    places = np.flatnonzero(weights)
+    assert [batch.place_of(row) for row in (0, 7, batch.rows - 1)] == places[[0, 7, -1]].tolist()
+    model = rs.fit(rs.OutlierRobustRegressor(), X, target=y, weight=weights)
+    assert model.fit_notes_["worst_rows"][0][1] == 401
