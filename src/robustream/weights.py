@@ -37,8 +37,8 @@ def usable_weights(weights: Array) -> NDArray[np.bool_]:
     return np.isfinite(weights) & (weights >= 0)
 
 
-def check_weights(weights: Any, rows: int, name: str = "sample_weight") -> Array:
-    """Return weights for so many rows in double precision, or raise InvalidInputError.
+def check_weights(weights: Any, rows: int, name: str = "sample_weight", *, only_zeros: bool = False) -> Array:
+    """Return weights for so many rows in double precision, or raise InvalidInputError; also for zeros unless allowed.
 
     >>> check_weights([1, 2, 0], 3)
     array([1., 2., 0.])
@@ -54,7 +54,7 @@ def check_weights(weights: Any, rows: int, name: str = "sample_weight") -> Array
         raise InvalidInputError(
             f"{name} must be finite and not negative, got {found[place]} for row {place}; 0 leaves a row out", name
         )
-    if not found.any():
+    if not only_zeros and not found.any():
         raise InvalidInputError(f"{name} must have a number above zero: with zero weights alone no row is left", name)
     return found
 

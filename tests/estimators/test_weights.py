@@ -243,9 +243,46 @@ def test_weights_that_cannot_be_are_refused_and_change_nothing(name, weights, me
         MODELS[name]().fit(*arguments(name, X, y), sample_weight=weights)
     model = MODELS[name]().partial_fit(*arguments(name, X, y))
     before = answers(name, model)
-    with pytest.raises(InvalidInputError, match=message):
-        model.partial_fit(*arguments(name, X, y), sample_weight=weights)
+    if message != "zero weights alone":
+        with pytest.raises(InvalidInputError, match=message):
+            model.partial_fit(*arguments(name, X, y), sample_weight=weights)
     np.testing.assert_array_equal(answers(name, model), before)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_call_of_weight_zero_is_no_call(name):
+    X, y, _ = table()
+    model = MODELS[name]().partial_fit(*arguments(name, X[:1], y[:1]), sample_weight=[0])
+    assert model.n_samples_seen_ == 0
+    for row in range(300):
+        model.partial_fit(*arguments(name, X[row : row + 1], y[row : row + 1]), sample_weight=[row % 2])
+    assert model.n_samples_seen_ == 150
+    whole = MODELS[name]().partial_fit(*arguments(name, X[1:300:2], y[1:300:2]))
+    # The last rows still wait for their turn.
+    np.testing.assert_allclose(answers(name, model)[:4], answers(name, whole)[:4], rtol=0.2, atol=0.2)
+
+
+@pytest.mark.parametrize(("name", "columns"), [("regression", 520), ("pca", 2010), ("covariance", 2010)])
+def test_wide_tables_have_weights_too(name, columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, columns)) * np.linspace(3, 1, columns)
+    y, weights = X[:, 0] + rng.normal(size=200), rng.integers(0, 4, 200)
+    options = {"alpha": 0.1} if name == "regression" else {}
+    weighted = MODELS[name](**options).fit(*arguments(name, X, y), sample_weight=weights)
+    repeated = MODELS[name](**options).fit(*arguments(name, np.repeat(X, weights, axis=0), np.repeat(y, weights)))
+    answer = {"regression": "coef_", "pca": "explained_variance_", "covariance": "covariance_"}[name]
+    np.testing.assert_allclose(getattr(weighted, answer), getattr(repeated, answer), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("learner", ["refined", "classical"])
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_single_precision_stays(name, learner):
+    X, y, weights = table()
+    single = MODELS[name](learner=learner).fit(*arguments(name, np.float32(X), np.float32(y)), sample_weight=weights)
+    double = MODELS[name](learner=learner).fit(*arguments(name, X, y), sample_weight=weights)
+    assert all(part is None or part.dtype in (np.float32, np.float64) for part in single.run_.believed[0])
+    assert getattr(single, ANSWERS[name][0]).dtype == np.float32
+    np.testing.assert_allclose(answers(name, single), answers(name, double), rtol=1e-3, atol=1e-3)
 
 
 def test_the_wrapper_hands_weights_on():

@@ -134,9 +134,14 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     return rows
 
 
-def take_weights(sample_weight: Any, rows: int) -> NDArray[Any] | None:
-    """Return weights of so many rows on the host, checked; None where none are given."""
-    return None if sample_weight is None else check_weights(host_array(sample_weight), rows)
+def take_weights(sample_weight: Any, rows: int, *, only_zeros: bool = False) -> NDArray[Any] | None:
+    """Return weights of so many rows on the host, checked; None where none are given.
+
+    A call of many may have only zeros: nothing is there to learn from then.
+    """
+    if sample_weight is None:
+        return None
+    return check_weights(host_array(sample_weight), rows, only_zeros=only_zeros)
 
 
 def with_gaps(X: Any) -> Any:

@@ -120,7 +120,8 @@ class StreamingMixin(ABC):
         self.require_weights(run.plan, rows.weights is not None)
         if run.on_gpu != self._is_on_gpu():
             run = replace(run, on_gpu=self._is_on_gpu())
-        self.run_ = run.feed(*without_zeros(rows))
+        there = without_zeros(rows)
+        self.run_ = run.feed(*there) if len(there.X) or not len(rows.X) else run
 
     def require_weights(self, plan: Plan, given: bool) -> None:
         """Raise InvalidInputError where rows have weights that the learner of a plan does not take."""

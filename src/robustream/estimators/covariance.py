@@ -133,7 +133,8 @@ class OutlierRobustCovariance(
         with unchanged_on_error(self):
             rows = take_rows(self, X, reset=not self._has_run())
             self._library = library_of(X)
-            self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
+            weights = take_weights(sample_weight, len(rows), only_zeros=True)
+            self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, weights))
         return self
 
     def plan_for(self, layout: Layout) -> Plan:

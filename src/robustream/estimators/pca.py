@@ -322,7 +322,8 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
         with unchanged_on_error(self):
             rows = take_rows(self, X, reset=not self._has_run())
             self._library = library_of(X)
-            self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
+            weights = take_weights(sample_weight, len(rows), only_zeros=True)
+            self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, weights))
         return self
 
     def is_outlier(self, X: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:

@@ -267,17 +267,19 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
                     f"y has {targets.shape[1]} outputs, but {type(self).__name__} was first given "
                     f"{self.run_.layout.outputs}"
                 )
-            weights = self._weights_of(sample_weight, y, len(rows))
+            weights = self._weights_of(sample_weight, y, len(rows), only_zeros=True)
             self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), Rows(rows, targets, weights))
         return self
 
-    def _weights_of(self, sample_weight: Any, y: Any, rows: int) -> NDArray[Any] | None:
+    def _weights_of(self, sample_weight: Any, y: Any, rows: int, *, only_zeros: bool = False) -> NDArray[Any] | None:
         """Return the weights of so many rows: those of rows whose target is missing are left out as these are."""
         if sample_weight is None:
             return None
         missing = _missing_targets(with_gaps(host_array(y))) if self.takes_gaps else None
-        weights = take_weights(sample_weight, rows if missing is None else len(missing))
-        return weights if missing is None or weights is None else take_weights(weights[~missing], rows)
+        weights = take_weights(sample_weight, rows if missing is None else len(missing), only_zeros=only_zeros)
+        if missing is None or weights is None:
+            return weights
+        return take_weights(weights[~missing], rows, only_zeros=only_zeros)
 
     def is_outlier(self, X: Any, y: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
         """Return which rows have a score beyond the cut-off; of ordinary rows about 1% do.

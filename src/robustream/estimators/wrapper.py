@@ -144,7 +144,8 @@ class OutlierRobust(MetaEstimatorMixin, StreamingMixin, BaseEstimator):
             else:
                 layout = self.run_.layout
                 self._check_later_call(layout, targets, classes)
-            self._feed_rows(layout, Rows(rows, targets, take_weights(sample_weight, len(rows))))
+            weights = take_weights(sample_weight, len(rows), only_zeros=True)
+            self._feed_rows(layout, Rows(rows, targets, weights))
         return self
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
