@@ -175,9 +175,8 @@ class RefinedPrincipal(PrincipalLearner):
             deviation = np.where(deviation > 0, deviation, 1.0)
             log_scale = np.log(deviation).astype(dtype)
             covariance = covariance / np.outer(deviation, deviation)
-        standard, told = (
-            ((some - mean) / np.exp(log_scale)).astype(dtype, copy=False) for some in (found.some, found.told)
-        )
+        standard = ((found.some - mean) / np.exp(log_scale)).astype(dtype, copy=False)
+        told = standard if found.times is None else standard[stand_ins(found.times)]
         point = principal_point(mean, log_scale, covariance.astype(dtype), self.problem.n_components, told, found.rows)
         if moments is not None and batch.index < BATCHES_FOR_SPREAD:
             count, standardized = self.space(batch.X.shape[1], 0).told, self.problem.standardize
