@@ -39,7 +39,7 @@ def run(*arguments):
     [
         ("--learner", "best", "'best' is not one of 'refined', 'trimmed', 'classical'"),
         ("--aggregator", "median", "'median' is not one of 'filtered', 'geometric-median'"),
-        ("--missing", "keep", "'keep' is not one of 'skip', 'skip-infinite', 'error'"),
+        ("--missing", "keep", "'keep' is not one of 'use', 'skip', 'skip-infinite', 'error'"),
         ("--on-error", "raise", "'raise' is not one of 'skip', 'stop'"),
         ("--engine", "spark", "'spark' is not one of 'local', 'dask'"),
         ("--decimal", ";", "';' is not one of '.', ','"),

@@ -111,13 +111,20 @@ def test_a_damaged_encoding_is_refused(model, tmp_path):
         rs.load(tmp_path / "bad.safetensors")
 
 
-def test_unknown_cities_are_other_or_have_no_prediction(model, clean):
+def test_unknown_cities_are_other_or_a_missing_cell(model, clean):
     frame = clean.head(2).assign(city=["Atlantis", "Paris"], x=0.0, age=1.0)
     assert model.predict(frame)[0] == model.predict(frame)[1]  # nothing was learned of others
     strict = rs.fit(rs.OutlierRobustRegressor(), clean, target="price", categorical="city", columns=["x"])
     assert list(strict.feature_names_in_) == ["x", "city[Bonn]", "city[Oslo]", "city[Rome]"]
+    # A missing city is filled with what is known of cities: the mean of all by how often they come.
+    empty = strict.predict(frame.assign(city=[None, "Paris"]))
+    np.testing.assert_array_equal(strict.predict(frame), empty)
+    mean = np.mean([CITIES[name] for name in clean["city"]])
+    assert empty[0] - empty[1] == pytest.approx(mean, abs=0.1)  # 6,000 rows with noise of scale 1
+    options = {"target": "price", "categorical": "city", "columns": ["x"]}
+    without_gaps = rs.fit(rs.OutlierRobustRegressor(learner="classical"), clean, **options)
     with pytest.raises(ValueError, match="NaN"):
-        strict.predict(frame)
+        without_gaps.predict(frame)
 
 
 def test_learning_goes_on_with_frames_and_a_new_fit_forgets(model, clean, tmp_path):

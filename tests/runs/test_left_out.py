@@ -124,7 +124,8 @@ def test_single_bad_cells_are_said():
     assert np.abs(model.coef_ - 1).max() < 0.15
 
 
-def test_rows_of_files_are_on_record_too(tmp_path):
+@pytest.mark.parametrize("missing", ["use", "skip"])
+def test_rows_of_files_are_on_record_too(tmp_path, missing):
     """The record of a run over files has what its learners left out."""
     X, y, bad = table(0.1)
     for number in range(4):
@@ -134,9 +135,10 @@ def test_rows_of_files_are_on_record_too(tmp_path):
             cells[:60, 0] = "NA"
         lines = "\n".join(",".join(row) for row in cells)
         (tmp_path / f"{number}.csv").write_text(f"a,b,c,y\n{lines}\n")
-    model = rs.fit(rs.OutlierRobustRegressor(), str(tmp_path), target="y")
+    model = rs.fit(rs.OutlierRobustRegressor(), str(tmp_path), target="y", missing=missing)
     records = model.batch_report_
     assert [record.left_out for record in records[:2]] == [bad[:500].sum(), bad[500:1000].sum()]
-    assert left_out_of(records).rows == bad.sum() - bad[1000:1060].sum()
+    # A row without its first cell is judged by the others; one that is skipped was never seen.
+    assert left_out_of(records).rows == bad.sum() - (bad[1000:1060].sum() if missing == "skip" else 0)
     files = {file.path: file for file in files_of(records)}
     assert files[records[0].label.rpartition("#")[0]].left_out == bad[:500].sum()

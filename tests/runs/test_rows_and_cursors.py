@@ -39,13 +39,14 @@ def test_rows_of_a_cursor_of_sqlite_as_dicts(frame, database):
     assert components(rows) == components(frame, batch_size=2_000)
 
 
-def test_rows_as_a_list_of_dicts_with_holes(frame):
+@pytest.mark.parametrize(("missing", "used"), [("use", 2_000), ("skip", 1_998)])
+def test_rows_as_a_list_of_dicts_with_holes(frame, missing, used):
     rows = frame.to_dict("records")
     rows[3]["a"] = "no number"
     del rows[7]["b"]
-    model = rs.fit(rs.OutlierRobustRegressor(), rows, target="c")
+    model = rs.fit(rs.OutlierRobustRegressor(), rows, target="c", missing=missing)
     assert list(model.feature_names_in_) == ["a", "b"]
-    assert model.n_samples_seen_ == 1_998
+    assert model.n_samples_seen_ == used
     assert model.fit_notes_["missing"] == {"a": 1, "b": 1}
 
 
