@@ -129,6 +129,6 @@ def test_how_fast_it_goes_is_no_reason(run):
 
 def test_a_model_is_no_checkpoint(run, tmp_path):
     path = tmp_path / "model.safetensors"
-    rs.persistence.save(run, path)
+    rs.save(run, path)
     with pytest.raises(DamagedFileError, match="holds a model, not a checkpoint"):
         read_checkpoint(path)

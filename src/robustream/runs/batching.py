@@ -21,6 +21,7 @@ __all__ = [
     "cut_call",
     "cut_table",
     "cut_whole",
+    "first_rows",
     "join_rows",
     "name_rows",
     "rows_per_batch",
@@ -140,6 +141,17 @@ def copy_rows(X: NDArray[Any], y: NDArray[Any] | None, weights: NDArray[Any] | N
     """Return copies of rows that are to wait: the caller may reuse its buffer, and those on a GPU come to the host."""
     copies = (None if part is None else np.asarray(host_array(part).copy()) for part in (y, weights))
     return Rows(np.asarray(host_array(X).copy()), *copies)
+
+
+def first_rows(waiting: Sequence[Rows], count: int) -> list[Rows]:
+    """Return the first so many of the waiting rows, call by call."""
+    first: list[Rows] = []
+    for rows in waiting:
+        if count <= 0:
+            break
+        first.append(Rows(*(None if part is None else part[:count] for part in rows)))
+        count -= len(rows.X)
+    return first
 
 
 def join_rows(waiting: Sequence[Rows]) -> Rows:

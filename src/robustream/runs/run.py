@@ -12,7 +12,8 @@ hold a run, `robustream.fit` drives it, model files and checkpoints store it.
 
 A call of `feed` is a border: rows of different calls are joined into one batch only while each call alone is below the
 learner's minimum. Otherwise one bad call would spoil the good rows of its neighbours. Joined calls wait until there are
-enough rows to tell bad calls among them, as bad rows of one batch.
+enough rows to tell bad calls among them, as bad rows of one batch; where calls contradict each other so that this is in
+doubt, each counts by an estimate of its own (`robustream.runs.small_calls`).
 
 Rows that wait count in the answer at the pace at which it can change: up to the last multiple of a step of a 16th to a
 32nd of all rows seen. So a row at a time can be learned and scored at a cost that does not depend on the past.
@@ -42,7 +43,7 @@ from robustream.runs.batching import (
     cut_call,
     cut_table,
     cut_whole,
-    join_rows,
+    first_rows,
     name_rows,
     table_bytes,
 )
@@ -59,7 +60,8 @@ from robustream.runs.serialize import (
     encode_state,
     take,
 )
-from robustream.runs.workers import estimate_batch, estimate_in_order
+from robustream.runs.small_calls import estimate_calls
+from robustream.runs.workers import estimate_in_order
 from robustream.spaces import Array, Point, ProductSpace, Quantity
 from robustream.weights import batch_claims
 
@@ -145,10 +147,15 @@ class Run:
                     if name in self.__dict__:
                         after.__dict__[name] = self.__dict__[name]
             return after
-        joined = join_rows(pending)
-        label = f"{len(joined.X)} rows of {len(pending)} small calls up to row {after.rows_seen - 1}"
-        batch = Batch(self.next_index, label, joined.X, joined.y, weights=joined.weights)
-        return replace(after, pending=())._absorb(estimate_batch(self.plan.learner, self.plan.seed, batch))
+        label = f"{after.pending_rows} rows of {len(pending)} small calls up to row {after.rows_seen - 1}"
+        return replace(after, pending=())._absorb_calls(pending, label)
+
+    def _absorb_calls(self, calls: Sequence[Rows], label: str, weight: float = 1.0) -> Run:
+        """Return the run with small calls taken in: as one batch, or each by itself."""
+        run, plan = self, self.plan
+        for estimate in estimate_calls(plan.learner, plan.aggregator, self.space, plan.seed, calls, label):
+            run = run._absorb(estimate._replace(index=run.next_index, weight=min(weight, estimate.weight)))
+        return run
 
     def feed_table(self, X: NDArray[Any], y: NDArray[Any] | None, weights: NDArray[Any] | None = None) -> Run:
         """Return the run with all rows of a table, none of them waiting; `weights` say how often each counts."""
@@ -229,12 +236,8 @@ class Run:
         learner, columns, counted = self.plan.learner, self.layout.columns, self.counted_rows
         if counted < learner.required_rows(columns):
             return self
-        joined = join_rows(self.pending)
-        y, weights = (None if part is None else part[:counted] for part in (joined.y, joined.weights))
-        label = f"{counted} rows still waiting for more"
-        batch = Batch(self.next_index, label, joined.X[:counted], y, weights=weights)
-        estimate = estimate_batch(learner, self.plan.seed, batch)
-        return self._absorb(estimate._replace(weight=min(1.0, counted / learner.minimum_rows(columns))))
+        weight = min(1.0, counted / learner.minimum_rows(columns))
+        return self._absorb_calls(first_rows(self.pending, counted), f"{counted} rows still waiting for more", weight)
 
     @cached_property
     @one_blas_thread()
