@@ -12,6 +12,8 @@ from robustream.spaces import Point
 
 __all__ = [
     "BAD_CELLS",
+    "BLANKED",
+    "BLANKED_DIFFER",
     "CAPPED",
     "GROUP",
     "LEFT_OUT",
@@ -79,6 +81,8 @@ class RowGroup(NamedTuple):
 # How the statistics begin that tell of rows of a file which were dropped for their cells: how many, and in how many
 # standard errors they differ from the kept ones. The file follows, and after a line break an example, or the column.
 LOST, LOST_DIFFER = "rows lost: ", "lost rows differ: "
+# The same of rows that were used, but without cells that hold no number.
+BLANKED, BLANKED_DIFFER = "rows blanked: ", "blanked rows differ: "
 
 
 class Illegible(NamedTuple):
@@ -106,7 +110,7 @@ class Batch(NamedTuple):
     kept: NDArray[np.bool_] | None = None  # which of the rows that came are in X, where some were dropped
     illegible: tuple[Illegible, ...] = ()  # cells and lines that were taken for missing
     columns: Any = None  # an Arrow table of columns that come along with the rows, if any were asked for
-    lost: Mapping[str, float] = {}  # what is told of rows of a file that were dropped, by LOST and LOST_DIFFER
+    lost: Mapping[str, float] = {}  # what is told of rows of a file that were dropped, by LOST, BLANKED and so on
     weights: NDArray[Any] | None = None  # how often each row counts; None where each counts once
 
     @property

@@ -28,9 +28,31 @@ def test_the_longest_flights_are_lost(tmp_path, engine):
     write(tmp_path, lambda place, value: f"{value:.0f} km" if place == 3 and value > 1000 else f"{value:.1f}")
     lost = sum(" km" in line for line in (tmp_path / "week-3.csv").read_text().splitlines())
     assert notes_of(tmp_path, engine=engine) == [
-        f"{tmp_path}/week-3.csv lost {lost} of its 600 rows ({lost / 600:.0%}); row 1: column 'Distance' holds '1490 "
-        f"km' where a number is needed (the first of {lost}). These are no random rows: 'AirTime' is larger in them"
+        f"file {tmp_path}/week-3.csv lost {lost} of its 600 rows ({lost / 600:.0%}); row 1: column 'Distance' holds "
+        f"'1490 km' where a number is needed (the first of {lost}). These are no random rows: 'AirTime' is larger "
+        "in them"
     ]
+
+
+@pytest.mark.parametrize("engine", [None, "local"])
+def test_the_cells_of_the_longest_flights_are_lost_where_rows_have_other_cells(tmp_path, engine):
+    """Rows with missing cells are used; that a file has lost some for how they were written is said all the same."""
+    rng = np.random.default_rng(0)
+    for place in range(6):
+        distance, wind = rng.gamma(2, 400, 600), rng.normal(size=600)
+        time = distance / 8 + wind + rng.normal(size=600) * 5
+        written = [f"{value:.0f} km" if place == 3 and value > 1000 else f"{value:.1f}" for value in distance]
+        written = ["far" for _ in written] if place == 4 else written
+        lines = [f"{d},{w:.2f},{t:.1f}" for d, w, t in zip(written, wind, time, strict=True)]
+        (tmp_path / f"week-{place}.csv").write_text("\n".join(["Distance,Wind,AirTime", *lines]))
+    lost = (tmp_path / "week-3.csv").read_text().count(" km")
+    weeks = notes_of(tmp_path, engine=engine)
+    assert len(weeks) == 2
+    assert f"week-3.csv lost cells in {lost} of its 600 rows ({lost / 600:.0%})" in weeks[0]
+    assert "column 'Distance' holds '" in weeks[0]
+    assert " km' where a number is needed" in weeks[0]
+    assert weeks[0].endswith("These are no random rows: 'AirTime' is larger in them")
+    assert "week-4.csv lost cells in 600 of its 600 rows (100%); row 0: column 'Distance' holds 'far'" in weeks[1]
 
 
 def test_few_rows_that_differ_are_said_and_few_that_do_not_are_not(tmp_path):

@@ -119,7 +119,7 @@ def _missing(data: ReportData, most_rows: int) -> Table | None:
     lines = say_unreadable_lines(data)
     if not found and lines is None:
         return None
-    table = _table("Cells left out with their rows", ["column"], ["missing", "no number"], caption=lines)
+    table = _table("Missing cells", ["column"], ["missing", "no number"], caption=lines)
     for name, missing, unreadable in found[:most_rows]:
         table.add_row(Text(name), show_count(missing), show_count(unreadable))
     return table

@@ -149,7 +149,8 @@ def first_rows(waiting: Sequence[Rows], count: int) -> list[Rows]:
     for rows in waiting:
         if count <= 0:
             break
-        first.append(Rows(*(None if part is None else part[:count] for part in rows)))
+        y, weights = (None if part is None else part[:count] for part in (rows.y, rows.weights))
+        first.append(Rows(rows.X[:count], y, weights))
         count -= len(rows.X)
     return first
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robustream.batch import CAPPED, GROUP, LEFT_OUT, LOST, LOST_DIFFER, BatchRecord
+from robustream.batch import BLANKED, BLANKED_DIFFER, CAPPED, GROUP, LEFT_OUT, LOST, LOST_DIFFER, BatchRecord
 from robustream.files import Tree
 from robustream.runs.worst_rows import BatchResult, OutlyingRow
 
@@ -26,6 +26,8 @@ _WORST_SHOWN = 50
 _MANY_LOST = 0.1
 _MOST_LOSSY = 200
 _VALUES_SHOWN = 6
+# How the statistics begin that tell of files and their rows.
+_OF_FILES = (LOST, LOST_DIFFER, BLANKED, BLANKED_DIFFER)
 
 
 class LeftOut(NamedTuple):
@@ -73,7 +75,7 @@ class History(NamedTuple):
         """Return the history with one more batch."""
         counts = dict(self.counts)
         for name, number in result.estimate.stats.items():
-            if name.startswith((LOST, LOST_DIFFER)):
+            if name.startswith(_OF_FILES):
                 _note_lost(counts, name, float(number))
                 continue
             if name.startswith(GROUP):  # these are no counts; the book of batches has them
@@ -89,31 +91,50 @@ class History(NamedTuple):
 def _note_lost(counts: dict[str, float], name: str, number: float) -> None:
     """Add to what is told of a file, under the example that came first; beyond some files nothing is kept of others."""
     start = f"{name.partition(chr(10))[0]}{chr(10)}"
-    told = [known for known in counts if known.startswith((LOST, LOST_DIFFER))]
+    told = [known for known in counts if known.startswith(_OF_FILES)]
     known = next((known for known in told if known.startswith(start)), None)
     if known is not None:
-        counts[known] += number if name.startswith(LOST) else 0.0
+        counts[known] += number if name.startswith((LOST, BLANKED)) else 0.0
     elif len(told) < _MOST_LOSSY:
         counts[name] = number
 
 
 def say_lost(counts: Mapping[str, float], records: Sequence[BatchRecord]) -> list[str]:
-    """Say of which files many rows were dropped for their cells, or rows that differ from the others."""
+    """Say of which files many rows lost cells that are no numbers, or were dropped for their cells.
+
+    So is it said of fewer rows, if these differ from the others.
+    """
     kept: dict[str, int] = {}
     for record in records:
         file = record.label.rpartition("#")[0]
         kept[file] = kept.get(file, 0) + record.rows
-    differ = dict(name[len(LOST_DIFFER) :].split("\n", 1) for name in counts if name.startswith(LOST_DIFFER))
+    dropped, blanked = _by_file(counts, LOST), _by_file(counts, BLANKED)
     said = []
-    for name, number in counts.items():
-        if not name.startswith(LOST):
-            continue
-        file, example = name[len(LOST) :].split("\n", 1)
-        lost, total = int(number), int(number) + kept.get(file, 0)
-        if lost > _MANY_LOST * total or file in differ:
-            other = f". These are no random rows: {differ[file]}" if file in differ else ""
-            said.append(f"{file} lost {lost:,} of its {total:,} rows ({lost / total:.0%}); {example}{other}")
+    for file, (lost, example) in dropped.items():
+        total = lost + kept.get(file, 0)
+        words = f"file {file} lost {lost:,} of its {total:,} rows ({lost / total:.0%}); {example}"
+        said += _say_if_many(words, lost / total, _by_file(counts, LOST_DIFFER).get(file))
+    for file, (lost, example) in blanked.items():
+        total = max(kept.get(file, 0), lost)
+        words = f"file {file} lost cells in {lost:,} of its {total:,} rows ({lost / total:.0%}); {example}"
+        said += _say_if_many(words, lost / total, _by_file(counts, BLANKED_DIFFER).get(file))
     return said
+
+
+def _by_file(counts: Mapping[str, float], kind: str) -> dict[str, tuple[int, str]]:
+    """Return the number of one kind that is told of each file, and the words that go with it."""
+    found = {}
+    for name, number in counts.items():
+        if name.startswith(kind):
+            file, words = name[len(kind) :].split("\n", 1)
+            found[file] = (int(number), words)
+    return found
+
+
+def _say_if_many(words: str, share: float, differs: tuple[int, str] | None) -> list[str]:
+    if differs is not None:
+        return [f"{words}. These are no random rows: {differs[1]}"]
+    return [words] if share > _MANY_LOST else []
 
 
 def _worst(rows: tuple[OutlyingRow, ...]) -> tuple[OutlyingRow, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robustream.batch import LOST, LOST_DIFFER, Batch, Illegible
+from robustream.batch import BLANKED, BLANKED_DIFFER, LOST, LOST_DIFFER, Batch, Illegible
 from robustream.sources.base import Partition, Source
 from robustream.sources.tables.rows import Rows
 from robustream.sources.tables.schema import Selection
@@ -74,7 +74,17 @@ def batch_of_rows(index: int, label: str, rows: Rows, selection: Selection) -> B
     if reason is not None:
         return Batch.unreadable(index, label, reason, stats)
     kept = ~bad
-    lost = _describe_lost(label, _cells_by_name(X, y, selection), bad, _worst(stats, illegible), illegible)
+    cells = _cells_by_name(X, y, selection)
+    lost = _describe_lost(label, cells, bad, _worst(stats, illegible), illegible)
+    unread = {cells.column for cells in illegible if cells.column is not None}
+    blanked = np.zeros_like(bad)
+    for name, column in zip(selection.origins, X.T, strict=True):
+        if name in unread:
+            blanked |= np.isnan(column) & kept
+    if blanked.any():  # rows that are used count as lost with these cells, as far as people are told
+        words = {name: count for name, count in stats.items() if name.startswith(f"{_UNREADABLE}:")}
+        first = _worst(words, illegible)
+        lost |= _describe_lost(label, cells, blanked, first, illegible, (BLANKED, BLANKED_DIFFER))
     y = None if y is None else _classes(y[kept], selection)
     columns = None if columns is None else columns.filter(kept)
     return Batch(index, label, X[kept], y, None, stats, kept, illegible, columns, lost)
@@ -113,11 +123,16 @@ def _weighted_batch(index: int, label: str, rows: Rows, selection: Selection) ->
 
 
 def _describe_lost(
-    label: str, columns: dict[str, NDArray[Any]], bad: NDArray[np.bool_], example: str, illegible: Sequence[Illegible]
+    label: str,
+    columns: dict[str, NDArray[Any]],
+    bad: NDArray[np.bool_],
+    example: str,
+    illegible: Sequence[Illegible],
+    kinds: tuple[str, str] = (LOST, LOST_DIFFER),
 ) -> dict[str, float]:
     """Tell how many rows of a file were dropped, with an example, and whether they differ from the others."""
     file, place, span = label.rpartition("#")
-    if not place:
+    if not place or not bad.any():
         return {}
     first = next((cells for cells in illegible if example.startswith(cells.reason)), None)
     if first is not None:
@@ -126,11 +141,11 @@ def _describe_lost(
             f"row {int(begin) + first.row}" if begin.isdigit() else f"row {first.row} from {span.partition('-')[0]} on"
         )
         example = f"{where}: {example}"
-    told = {f"{LOST}{file}\n{example}": float(bad.sum())}
+    told = {f"{kinds[0]}{file}\n{example}": float(bad.sum())}
     scores = {name: _difference(column[bad], column[~bad]) for name, column in columns.items()}
     name, score = max(scores.items(), key=lambda item: abs(item[1]))
     if abs(score) > _SURELY:
-        told[f"{LOST_DIFFER}{file}\n{name!r} is {'larger' if score > 0 else 'smaller'} in them"] = abs(score)
+        told[f"{kinds[1]}{file}\n{name!r} is {'larger' if score > 0 else 'smaller'} in them"] = abs(score)
     return told
 
 
@@ -143,8 +158,8 @@ def _cells_by_name(X: NDArray[Any], y: NDArray[Any] | None, selection: Selection
 
 def _difference(lost: NDArray[Any], kept: NDArray[Any]) -> float:
     """Return how far apart the ranks of two samples are, in standard errors (the test of Mann and Whitney)."""
-    lost = lost[np.isfinite(lost)]
-    if len(lost) < _FEWEST_LOST:
+    lost, kept = lost[np.isfinite(lost)], kept[np.isfinite(kept)]
+    if min(len(lost), len(kept)) < _FEWEST_LOST:
         return 0.0
     ordered, n, m = np.sort(kept), len(kept), len(lost)
     below, up_to = (np.searchsorted(ordered, lost, side) for side in ("left", "right"))
