@@ -104,3 +104,24 @@ def test_long_tails_with_gaps_are_no_bad_cells():
     missing = rng.random(x.shape) < 0.2
     found = majority(np.where(missing, np.nan, x))
     np.testing.assert_array_equal(found.cells, missing)
+
+
+def test_of_many_rows_it_is_the_maximum_too():
+    """Where y hardly leaves its line, most of what the gaps leave open is told by y, row by row: none may be skipped."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6000, 8))
+    rows = np.column_stack([x, x @ np.arange(1.0, 9.0) + rng.normal(size=6000)])
+    missing = rng.random(rows.shape) < 0.25
+    missing[:, -1] = False
+    _, spread = covariance_with_gaps(rows, missing, np.ones(6000))
+    coef = np.linalg.solve(spread[:-1, :-1], spread[:-1, -1])
+    # With every cell their standard error would be 0.013; the gaps alone leave open about 40 times the noise.
+    assert np.abs(coef - np.arange(1.0, 9.0)).max() < 0.15
+    center = rows.mean(axis=0)
+    best = log_likelihood(rows[:600], missing[:600], center, spread)
+    for scale in (0.9, 1.1):
+        other = spread.copy()
+        other[-1, :-1] *= scale
+        other[:-1, -1] *= scale
+        other[-1, -1] *= scale**2
+        assert log_likelihood(rows[:600], missing[:600], center, other) < best

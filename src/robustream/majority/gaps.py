@@ -35,7 +35,6 @@ Mask = NDArray[np.bool_]
 STEPS = 25  # most pairs of steps
 SETTLED = 0.05  # sampling errors of a covariance that further steps may still change
 RIDGE = 0.01  # times the squared ratio of columns to rows: keeps conditional means of few rows from being made up
-OPEN_ROWS = 500  # rows from whose patterns the mean conditional covariance of each pair of cells is taken
 DIGITS = 1e-10  # least variance of a column given the others, in units of its own: below is rounding
 
 
@@ -55,16 +54,16 @@ def _triangle(precision: Array, places: NDArray[np.int64], k: int, lower: Array)
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _condition(
-    deviations: Array, products: Array, missing: Mask, precision: Array, weights: Array, noise: Array, every: int
-) -> tuple[Array, Array]:
-    """Write conditional means into the missing cells of centred rows; return the weighted sums of their covariances.
+    deviations: Array, products: Array, missing: Mask, precision: Array, weights: Array, noise: Array
+) -> Array:
+    """Write conditional means into the missing cells of centred rows; return the weighted sum of their covariances.
 
     `products` are deviations @ precision with zeros in the missing cells. Where `noise` has rows, its standard normal
-    numbers make the means draws from the conditional laws. Covariances are summed over each `every`-th row, with the
-    weights behind each pair of cells; over none for 0.
+    numbers make the means draws from the conditional laws. The sum is over all rows of some weight: that of a sample of
+    them is not what the other rows leave open, and steps that follow it need not settle.
     """
     n, p = deviations.shape
-    open_, behind = np.zeros((p, p)), np.zeros((p, p))
+    open_ = np.zeros((p, p))
     places = np.empty(p, np.int64)
     lower = np.empty((p, p))
     inverse = np.empty((p, p))
@@ -91,7 +90,7 @@ def _condition(
                 total -= lower[c, a] * right[c]
             right[a] = total / lower[a, a]
             deviations[i, places[a]] = right[a]
-        if every == 0 or i % every or weights[i] == 0:
+        if weights[i] == 0:
             continue
         # The inverse of the triangle, one column after another, and its product with itself.
         for b in range(k):
@@ -107,12 +106,10 @@ def _condition(
                 for c in range(a, k):
                     total += inverse[a, c] * inverse[b, c]
                 open_[places[a], places[b]] += weights[i] * total
-                behind[places[a], places[b]] += weights[i]
     for a in range(p):
         for b in range(a):
             open_[b, a] = open_[a, b]
-            behind[b, a] = behind[a, b]
-    return open_, behind
+    return open_
 
 
 def covariance_with_gaps(
@@ -122,7 +119,10 @@ def covariance_with_gaps(
 
     Columns without any cell have centre 0 and covariance 0. `start` is a centre and a covariance to begin from.
     """
-    n, p = rows.shape
+    if not weights.all():
+        use = weights > 0
+        rows, missing, weights = rows[use], missing[use], weights[use]
+    p = rows.shape[1]
     total = max(float(weights.sum()), 1e-300)
     counts = weights @ ~missing
     seen, empty = np.maximum(counts, 1e-300), counts <= 0
@@ -131,23 +131,22 @@ def covariance_with_gaps(
     unit = np.sqrt(weights @ np.square(base) / seen)
     unit = np.where(unit > 0, unit, 1.0)
     base /= unit
-    absent = missing.astype(np.float64)
-    unpaired = (absent * weights[:, None]).T @ absent  # the weight of rows that lack both of two cells
     if start is None:
+        absent = missing.astype(np.float64)
+        unpaired = (absent * weights[:, None]).T @ absent  # the weight of rows that lack both of two cells
         both = total - np.add.outer(total - counts, total - counts) + unpaired
         matrix = (base * weights[:, None]).T @ base / np.maximum(both, 1.0)
     else:
         matrix = start[1] / np.outer(unit, unit)
         matrix /= max(float(np.diag(matrix)[~empty].mean()), 1e-300) if not empty.all() else 1.0
     ridge = RIDGE * (p / total) ** 2
-    none, every = np.zeros((0, p)), max(n // OPEN_ROWS, 1)
+    none = np.zeros((0, p))
 
     def step(law: Law) -> Law:
         precision = _precision(law.covariance, ridge, empty)
         z = base - law.center
         z[missing] = 0.0
-        sums, behind = _condition(z, z @ precision, missing, precision, weights, none, every)
-        open_ = sums / np.maximum(behind, 1e-300) * unpaired / total
+        open_ = _condition(z, z @ precision, missing, precision, weights, none) / total
         offset = weights @ z / total
         return Law(law.center + offset, (z * weights[:, None]).T @ z / total + open_ - np.outer(offset, offset))
 
@@ -214,7 +213,7 @@ def conditional(
     z = np.where(missing, 0.0, (rows - center) / unit)
     precision = _precision(covariance / np.outer(unit, unit), RIDGE * few**2, variance <= 0)
     n, p = z.shape
-    _condition(z, z @ precision, missing, precision, np.zeros(n), np.zeros((0, p)) if noise is None else noise, 0)
+    _condition(z, z @ precision, missing, precision, np.zeros(n), np.zeros((0, p)) if noise is None else noise)
     return np.where(missing, z * unit + center, rows)
 
 
