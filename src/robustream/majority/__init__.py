@@ -1,9 +1,9 @@
 """Which of many points, or rows of a table, belong to the majority, and how far."""
 
-from robustream.majority.columns import bad_cells, mend, row_states
+from robustream.majority.columns import mend, row_states
 from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
 from robustream.majority.line import Line, majority_line
-from robustream.majority.points import Group, Majority, majority, moments
+from robustream.majority.points import Group, Majority, bad_cells, majority, moments
 
 __all__ = [
     "Group",

@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from robustream.kernels.device_arrays import is_device_array
-from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT, find_bad_cells
+from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT
 from robustream.majority.evidence import Array, shortest_half, valleys
 from robustream.majority.gaps import conditional, covariance_with_gaps
 
@@ -252,22 +252,3 @@ def fill(scaled: Array, bad: Mask, sweeps: int = 5) -> Array:
             if len(r):
                 z[r, j] -= z[r] @ precision[:, j] / precision[j, j]
     return z
-
-
-def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
-    """Mark single bad cells of rows of a regression with gaps (NaN), where x is given; None if none is."""
-    n, p = x.shape
-    if p < COLUMNS:
-        return None
-    keys = row_keys(x[:, :0], row_states(x) if states is None else states)
-    size = max(1500, 10 * p)
-    some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    sample, _ = spread_lattice(x[some], np.random.default_rng(0))
-    center, unit = column_units(sample)
-    use = np.flatnonzero(unit > 0)
-    law = find_bad_cells((sample[:, use] - center[use]) / unit[use], VALLEY, MENDED)
-    if law is None:
-        return None
-    bad = np.zeros((n, p), bool)
-    bad[:, use] = law.bad((x[:, use] - center[use]) / unit[use], rows=False)
-    return bad if bad.any() else None

@@ -55,7 +55,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.rows import over_rows, row_blocks, weighted_moments
-from robustream.majority.cells import SPREAD_OUT, find_bad_cells
+from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT, START, find_bad_cells
 from robustream.majority.columns import (
     VALLEY,
     Keys,
@@ -67,6 +67,7 @@ from robustream.majority.columns import (
     fill,
     filled_values,
     row_keys,
+    row_states,
     spread_lattice,
     voices,
 )
@@ -550,6 +551,39 @@ def _search_with_gaps(
         if last or stands:
             break
     return bad, filled, searched
+
+
+def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
+    """Mark single bad cells of rows of a regression with gaps (NaN), where x is given; None if none is.
+
+    The law of the clean cells is sought without rows that stand apart: many that lie close together, as copies of one
+    row do, would make the others' cells look far off.
+    """
+    n, p = x.shape
+    if p < COLUMNS:
+        return None
+    keys = row_keys(x[:, :0], row_states(x) if states is None else states)
+    size = max(1500, 10 * p)
+    some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
+    sample, _ = spread_lattice(x[some], np.random.default_rng(0))
+    center, unit = column_units(sample)
+    use = np.flatnonzero(unit > 0)
+    known = (sample[:, use] - center[use]) / unit[use]
+    with np.errstate(invalid="ignore"):
+        far = np.isnan(known) | (np.abs(known) > START)
+    filled = complete(np.where(far, 0.0, known), far, np.arange(len(known)), keys[some]).rows
+    divisions, _, filled = _search(filled, np.ones(len(filled)), True)
+    together = np.all([np.ones(len(filled), bool), *(~d.outside(filled) for d in divisions or ())], axis=0)
+    if not together.all():
+        center, unit = column_units(sample[together])
+        use = np.flatnonzero(unit > 0)
+        known = (sample[:, use] - center[use]) / unit[use]
+    law = find_bad_cells(known[together], VALLEY, MENDED)
+    if law is None:
+        return None
+    bad = np.zeros((n, p), bool)
+    bad[:, use] = law.bad((x[:, use] - center[use]) / unit[use], rows=False)
+    return bad if bad.any() else None
 
 
 def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None) -> Searched:
