@@ -33,6 +33,7 @@ from robustream.majority.evidence import Array
 Mask = NDArray[np.bool_]
 
 STEPS = 25  # most pairs of steps
+LANES = 16  # rows that are worked on side by side
 SETTLED = 0.05  # sampling errors of a covariance that further steps may still change
 RIDGE = 0.01  # times the squared ratio of columns to rows: keeps conditional means of few rows from being made up
 DIGITS = 1e-10  # least variance of a column given the others, in units of its own: below is rounding
@@ -59,53 +60,99 @@ def _condition(
     """Write conditional means into the missing cells of centred rows; return the weighted sum of their covariances.
 
     `products` are deviations @ precision with zeros in the missing cells. Where `noise` has rows, its standard normal
-    numbers make the means draws from the conditional laws. The sum is over all rows of some weight: that of a sample of
-    them is not what the other rows leave open, and steps that follow it need not settle.
+    numbers make the means draws from the conditional laws. The sum is over all rows: that of a sample of them is not
+    what the other rows leave open, and steps that follow it need not settle. Without `weights` there is none.
+
+    Rows with about as many gaps are worked on side by side, LANES at a time, so that one instruction serves several;
+    those with fewer gaps than the most of them have the identity in the places that they do not need.
     """
     n, p = deviations.shape
     open_ = np.zeros((p, p))
-    places = np.empty(p, np.int64)
-    lower = np.empty((p, p))
-    inverse = np.empty((p, p))
-    right = np.empty(p)
+    gaps = np.zeros(n, np.int64)
     for i in range(n):
-        k = 0
         for j in range(p):
-            if missing[i, j]:
-                places[k] = j
-                k += 1
-        if k == 0:
-            continue
-        _triangle(precision, places, k, lower)
+            gaps[i] += missing[i, j]
+    order = np.argsort(gaps, kind="mergesort")
+    most = gaps[order[n - 1]] if n else 0
+    begin = np.searchsorted(gaps[order], 1)
+    places = np.zeros((most, LANES), np.int64)
+    lower, inverse = np.empty((most, most, LANES)), np.empty((most, most, LANES))
+    right, sums = np.empty((most, LANES)), np.empty(LANES)
+    for start in range(begin, n, LANES):
+        here = min(LANES, n - start)
+        k = gaps[order[start + here - 1]]
+        for lane in range(LANES):
+            i, own = order[start + min(lane, here - 1)], 0
+            for j in range(p):
+                if missing[i, j]:
+                    places[own, lane] = j
+                    own += 1
+            for a in range(k):
+                for b in range(a + 1):
+                    lower[a, b, lane] = precision[places[a, lane], places[b, lane]] if a < own else 0.0
+                if a >= own:
+                    lower[a, a, lane] = 1.0
+                right[a, lane] = -products[i, places[a, lane]] if a < own else 0.0
+        for a in range(k):  # the Cholesky triangle, with the inverses of its diagonal
+            for b in range(a + 1):
+                for lane in range(LANES):
+                    sums[lane] = lower[a, b, lane]
+                for c in range(b):
+                    for lane in range(LANES):
+                        sums[lane] -= lower[a, c, lane] * lower[b, c, lane]
+                for lane in range(LANES):
+                    if a == b:
+                        lower[a, a, lane] = 1 / np.sqrt(max(sums[lane], 1e-300))
+                    else:
+                        lower[a, b, lane] = sums[lane] * lower[b, b, lane]
         for a in range(k):
-            total = -products[i, places[a]]
+            for lane in range(LANES):
+                sums[lane] = right[a, lane]
             for c in range(a):
-                total -= lower[a, c] * right[c]
-            right[a] = total / lower[a, a]
+                for lane in range(LANES):
+                    sums[lane] -= lower[a, c, lane] * right[c, lane]
+            for lane in range(LANES):
+                right[a, lane] = sums[lane] * lower[a, a, lane]
+        for lane in range(here if len(noise) else 0):
+            i = order[start + lane]
+            for a in range(gaps[i]):
+                right[a, lane] += noise[i, places[a, lane]]
         for a in range(k - 1, -1, -1):
-            total = right[a]
-            if len(noise):
-                total += noise[i, places[a]]
+            for lane in range(LANES):
+                sums[lane] = right[a, lane]
             for c in range(a + 1, k):
-                total -= lower[c, a] * right[c]
-            right[a] = total / lower[a, a]
-            deviations[i, places[a]] = right[a]
-        if weights[i] == 0:
+                for lane in range(LANES):
+                    sums[lane] -= lower[c, a, lane] * right[c, lane]
+            for lane in range(LANES):
+                right[a, lane] = sums[lane] * lower[a, a, lane]
+        for lane in range(here):
+            i = order[start + lane]
+            for a in range(gaps[i]):
+                deviations[i, places[a, lane]] = right[a, lane]
+        if len(weights) == 0:
             continue
-        # The inverse of the triangle, one column after another, and its product with itself.
-        for b in range(k):
-            inverse[b, b] = 1 / lower[b, b]
+        for b in range(k):  # the inverse of the triangle, one column after another, and its product with itself
+            for lane in range(LANES):
+                inverse[b, b, lane] = lower[b, b, lane]
             for a in range(b + 1, k):
-                total = 0.0
+                for lane in range(LANES):
+                    sums[lane] = 0.0
                 for c in range(b, a):
-                    total -= lower[a, c] * inverse[b, c]
-                inverse[b, a] = total / lower[a, a]
+                    for lane in range(LANES):
+                        sums[lane] -= lower[a, c, lane] * inverse[b, c, lane]
+                for lane in range(LANES):
+                    inverse[b, a, lane] = sums[lane] * lower[a, a, lane]
         for a in range(k):
             for b in range(a + 1):
-                total = 0.0
+                for lane in range(LANES):
+                    sums[lane] = 0.0
                 for c in range(a, k):
-                    total += inverse[a, c] * inverse[b, c]
-                open_[places[a], places[b]] += weights[i] * total
+                    for lane in range(LANES):
+                        sums[lane] += inverse[a, c, lane] * inverse[b, c, lane]
+                for lane in range(here):
+                    i = order[start + lane]
+                    if a < gaps[i]:
+                        open_[places[a, lane], places[b, lane]] += weights[i] * sums[lane]
     for a in range(p):
         for b in range(a):
             open_[b, a] = open_[a, b]
@@ -212,8 +259,8 @@ def conditional(
     unit = np.sqrt(np.where(variance > 0, variance, 1.0))
     z = np.where(missing, 0.0, (rows - center) / unit)
     precision = _precision(covariance / np.outer(unit, unit), RIDGE * few**2, variance <= 0)
-    n, p = z.shape
-    _condition(z, z @ precision, missing, precision, np.zeros(n), np.zeros((0, p)) if noise is None else noise)
+    p = z.shape[1]
+    _condition(z, z @ precision, missing, precision, np.zeros(0), np.zeros((0, p)) if noise is None else noise)
     return np.where(missing, z * unit + center, rows)
 
 
