@@ -46,18 +46,90 @@ def test_gaps_are_filled_by_the_rest_of_the_row():
     assert rs.OutlierRobustCovariance().fit(ROWS).is_outlier(far).all()
 
 
-def test_masked_cells_none_and_na_are_gaps():
-    expected = rs.OutlierRobustCovariance().fit(ROWS).covariance_
-    masked = np.ma.MaskedArray(WHOLE, GAPS)
-    objects = np.where(GAPS, None, WHOLE.astype(object))
-    frame = pd.DataFrame(WHOLE).astype("Float64").mask(GAPS)
-    for given in (masked, objects, frame):
-        np.testing.assert_allclose(rs.OutlierRobustCovariance().fit(given).covariance_, expected, rtol=1e-9)
+FORMS = {
+    "masked": np.ma.MaskedArray(WHOLE, GAPS),
+    "None": np.where(GAPS, None, WHOLE.astype(object)),
+    "lists": [[None if np.isnan(cell) else float(cell) for cell in row] for row in ROWS],
+    "nullable": pd.DataFrame(WHOLE).astype("Float64").mask(GAPS),
+    "NA in objects": pd.DataFrame(np.where(GAPS, pd.NA, WHOLE.astype(object))),
+    "Arrow": pd.DataFrame(ROWS).convert_dtypes(dtype_backend="pyarrow"),
+}
 
 
-def test_rows_without_a_target_are_left_out():
-    target = TARGET.copy()
-    target[:7] = np.nan
+@pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
+def test_masked_cells_none_and_na_are_gaps(given):
+    """In all that takes rows."""
+    expected = rs.OutlierRobustCovariance().fit(ROWS)
+    model = rs.OutlierRobustCovariance().fit(given)
+    np.testing.assert_allclose(model.covariance_, expected.covariance_, rtol=1e-9)
+    for name in ("transform", "outlier_scores", "outlier_pvalues", "mahalanobis", "predict"):
+        np.testing.assert_allclose(getattr(model, name)(given), getattr(expected, name)(ROWS), rtol=1e-6, err_msg=name)
+    assert list(model.explain(given).row) == list(expected.explain(ROWS).row)
+    regression, plain = (rs.OutlierRobustRegressor().fit(table, TARGET) for table in (given, ROWS))
+    np.testing.assert_allclose(regression.coef_, plain.coef_, rtol=1e-9)
+    np.testing.assert_allclose(regression.predict_interval(given), plain.predict_interval(ROWS), rtol=1e-6)
+    found, same = regression.explain(given, TARGET), plain.explain(ROWS, TARGET)
+    np.testing.assert_allclose(np.asarray(found.expected, float), same.expected, rtol=1e-6)
+
+
+def test_whole_numbers_with_gaps():
+    frame = pd.DataFrame((WHOLE * 100).round()).astype("Int64").mask(GAPS)
+    numbers = np.where(GAPS, np.nan, (WHOLE * 100).round())
+    given, expected = rs.OutlierRobustPCA(2).fit(frame), rs.OutlierRobustPCA(2).fit(numbers)
+    np.testing.assert_allclose(given.components_, expected.components_, rtol=1e-9)
+    np.testing.assert_allclose(given.transform(frame), expected.transform(numbers), rtol=1e-9)
+
+
+def test_intervals_of_rows_with_gaps_hold_too():
+    fitted, fresh = np.arange(3000) < 2000, np.arange(3000) >= 2000
+    model = rs.OutlierRobustRegressor().fit(ROWS[fitted], TARGET[fitted])
+    low, high = model.predict_interval(ROWS[fresh]).T
+    # The standard error of a share of 1,000 rows is 0.7 points.
+    assert np.mean((low <= TARGET[fresh]) & (TARGET[fresh] <= high)) == pytest.approx(0.95, abs=0.025)
+    gapless = ~GAPS[fresh].any(axis=1)
+    assert np.median((high - low)[~gapless]) > 1.2 * np.median((high - low)[gapless])
+
+
+@pytest.mark.parametrize("model", [rs.OutlierRobustPCA(2), rs.OutlierRobustCovariance(), rs.OutlierRobustRegressor()])
+def test_a_table_in_which_every_row_has_a_gap(model):
+    rows = WHOLE.copy()
+    rows[np.arange(3000), RNG.integers(0, 5, 3000)] = np.nan
+    targets = (TARGET,) if isinstance(model, rs.OutlierRobustRegressor) else ()
+    name = {"PCA": "mean_", "Cov": "location_", "Reg": "coef_"}[type(model).__name__[13:16]]
+    expected = getattr(type(model)(**model.get_params()).fit(WHOLE, *targets), name)
+    np.testing.assert_allclose(getattr(model.fit(rows, *targets), name), expected, atol=0.25)
+
+
+@pytest.mark.parametrize("model", [rs.OutlierRobustPCA(2), rs.OutlierRobustCovariance(), rs.OutlierRobustRegressor()])
+def test_a_column_without_a_single_cell_is_named(model, tmp_path):
+    rows = pd.DataFrame(ROWS, columns=list("abcde"))
+    rows["d"] = np.nan
+    targets = (TARGET,) if isinstance(model, rs.OutlierRobustRegressor) else ()
+    with pytest.raises(rs.errors.NotEnoughRowsError, match="nothing is known of 'd'"):
+        model.fit(rows, *targets)
+    for first in range(0, 3000, 500):
+        model.partial_fit(rows[first : first + 500], *(y[first : first + 500] for y in targets))
+    with pytest.raises(rs.errors.NotEnoughRowsError, match="nothing is known of 'd'"):
+        model.answer()
+    # Rows that have it may still come.
+    rows = pd.DataFrame(ROWS, columns=list("abcde"))
+    for first in range(0, 3000, 300):
+        model.partial_fit(rows[first : first + 300], *(y[first : first + 300] for y in targets))
+    assert all(np.isfinite(value).all() for value in model.answer().values())
+
+
+MISSING = np.arange(3000) < 7
+TARGETS = {
+    "NaN": np.where(MISSING, np.nan, TARGET),
+    "None": [None if missing else float(y) for y, missing in zip(TARGET, MISSING, strict=True)],
+    "masked": np.ma.MaskedArray(TARGET, MISSING),
+    "nullable": pd.Series(TARGET).astype("Float64").mask(MISSING),
+    "NA in objects": pd.Series(TARGET).astype(object).mask(MISSING, pd.NA),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_rows_without_a_target_are_left_out(target):
     model = rs.OutlierRobustRegressor().fit(ROWS, target)
     assert model.n_samples_seen_ == 2993
     np.testing.assert_allclose(model.coef_, rs.OutlierRobustRegressor().fit(ROWS[7:], TARGET[7:]).coef_)

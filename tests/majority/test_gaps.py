@@ -107,7 +107,7 @@ def test_long_tails_with_gaps_are_no_bad_cells():
 
 
 def test_of_many_rows_it_is_the_maximum_too():
-    """Where y hardly leaves its line, most of what the gaps leave open is told by y, row by row: none may be skipped."""
+    """Where y hardly leaves its line, what the gaps leave open is told by y, row by row: none may be skipped."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(6000, 8))
     rows = np.column_stack([x, x @ np.arange(1.0, 9.0) + rng.normal(size=6000)])

@@ -23,6 +23,7 @@ from robustream.weights import check_weights
 
 __all__ = [
     "AnswerMixin",
+    "as_numbers",
     "count_device_workers",
     "encoded",
     "fill_gaps",
@@ -145,8 +146,32 @@ def take_weights(sample_weight: Any, rows: int, *, only_zeros: bool = False) -> 
 
 
 def with_gaps(X: Any) -> Any:
-    """Return a masked array as one with NaN in its masked cells, all else as it is."""
-    return np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else X
+    """Return tables and targets with NaN in place of masked cells, None and NA, all else as it is."""
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        gaps = np.frompyfunc(_is_gap, 1, 1)(X).astype(bool)
+        return np.where(gaps, np.nan, X) if gaps.any() else X
+    if hasattr(X, "iloc") and hasattr(X, "notna"):  # pandas: columns of objects keep NA, which is no number
+        dtypes = X.dtypes if hasattr(X, "columns") else [X.dtype]
+        return X.where(X.notna(), np.nan) if any(getattr(dtype, "kind", "") == "O" for dtype in dtypes) else X
+    return X
+
+
+def as_numbers(y: Any) -> Any:
+    """Return targets with gaps of any kind as an array with NaN in their place, and what holds no numbers as it is."""
+    y = with_gaps(host_array(y))
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    if isinstance(y, (list, tuple)) or (isinstance(y, np.ndarray) and y.dtype == object):
+        try:
+            return np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            return y
+    return y
+
+
+def _is_gap(cell: Any) -> bool:
+    return cell is None or type(cell).__name__ == "NAType"
 
 
 def fill_gaps(rows: Any, center: Array | None, covariance: Array | None) -> tuple[Any, NDArray[np.bool_] | None]:

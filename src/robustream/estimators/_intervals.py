@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from robustream.aggregators import Aggregator
 from robustream.errors import InvalidInputError, NotEnoughRowsError
-from robustream.estimators._device import given_back, take_rows
+from robustream.estimators._device import fill_gaps, given_back, take_rows
 from robustream.estimators._summary import Coefficients, Shown, Summary, target_names
 from robustream.kernels.device_arrays import host_array
 from robustream.learners.classical import BATCHES_FOR_SPREAD
@@ -72,6 +72,8 @@ class IntervalsMixin:
     _batch_note: Any
     _held_run: Any
     _placed: Any
+    _linear: Any
+    _noise: Any
 
     @property
     def coef_stderr_(self) -> Array:
@@ -119,18 +121,21 @@ class IntervalsMixin:
         """Return the interval that holds the target of a new row, of the kind that is believed, with chance `level`.
 
         The last axis is low, high. The ends are quantiles of the residuals of the believed rows, so that they need not
-        be symmetric, wider by what is not known of the line at that row. They hold over rows as they come: where
-        noise is uneven, quiet rows get more than they need and noisy ones less.
+        be symmetric, wider by what is not known of the line at that row, and by what its missing cells leave open.
+        They hold over rows as they come: where noise is uneven, quiet rows get more than they need and noisy ones less.
         """
         check_is_fitted(self)
         if not 0 < level < 1:
             raise InvalidInputError(f"level must lie between 0 and 1, got {level!r}")
         quantiles, known = self._residual_quantiles((1 - level) / 2, (1 + level) / 2), self._parameters()
-        rows = np.asarray(host_array(take_rows(self, X, reset=False)), dtype=np.float64)
+        model = self._linear()
+        rows, missing = fill_gaps(host_array(take_rows(self, X, reset=False)), model.center, model.covariance)
+        rows = np.asarray(rows, dtype=np.float64)
         design = np.column_stack([rows, np.ones(len(rows))])
         unsure = np.stack([((design @ matrix) * design).sum(axis=1) for matrix in np.nan_to_num(known.covariance)])
         noise = np.maximum(np.square(self._held_run().answer.scale.astype(np.float64)), np.finfo(np.float64).tiny)
-        wider = np.sqrt(1 + np.maximum(unsure, 0.0) / noise[:, None])
+        opened = 1.0 if missing is None else np.square(self._noise(missing, model)).T
+        wider = np.sqrt(opened + np.maximum(unsure, 0.0) / noise[:, None])
         found = (known.value @ design.T)[..., None] + wider[..., None] * quantiles[:, None, :]
         return given_back(found[0] if self.run_.layout.single else found.transpose(1, 0, 2), X)
 

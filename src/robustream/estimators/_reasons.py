@@ -6,8 +6,9 @@ is taken as missing, its expected value given the others is z_j - (Pz)_j / P_jj,
 missing, until what is left is ordinary. The share of a reason is its fall over the whole squared distance. In a
 regression the row is that of columns and targets together, so that a bad target and a bad cell of x are told apart.
 
-**P values.** The share of the believed rows that lie as far out (`learners.calibration`): no law is assumed. With a
-false-discovery rate rows are called outliers by Benjamini and Hochberg's rule.
+**P values.** The share of the believed rows that lie as far out (`learners.calibration`): no law is assumed, but for
+how their tail goes on beyond the farthest. With a false-discovery rate rows are called outliers by Benjamini and
+Hochberg's rule.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from robustream.errors import InvalidInputError, NotEnoughRowsError
+from robustream.estimators._device import as_numbers, take_rows
 from robustream.kernels.device_arrays import host_array
 from robustream.learners.calibration import tail_shares
 from robustream.spaces import Array
@@ -98,14 +100,16 @@ class ReasonsMixin:
         targets = () if y is None else (y,)
         scores = np.asarray(host_array(self.outlier_scores(X, *targets)), dtype=np.float64)
         out = np.flatnonzero(scores > self.cutoff_)
-        cells = [np.asarray(host_array(table), dtype=np.float64).reshape(len(scores), -1) for table in (X, *targets)]
-        found = find_reasons(self._row_model(), np.concatenate(cells, axis=1)[out], most)
+        rows = [host_array(take_rows(self, X, reset=False)), *(as_numbers(table) for table in targets)]
+        cells = [np.asarray(table, dtype=np.float64).reshape(len(scores), -1)[out] for table in rows]
+        found = find_reasons(self._row_model(), np.concatenate(cells, axis=1), most)
         return found._replace(row=out[found.row], score=scores[out[found.row]])
 
     def outlier_pvalues(self, X: Any, y: Any = None) -> Array:
         """Return the share of believed rows that lie as far out as each row: a p value for rows like those.
 
-        It is calibrated on the rows that were learned from and are believed, and is never below 1 / (their number + 1).
+        It is calibrated on the rows that were learned from and are believed. Beyond the farthest of them their tail
+        goes on as a power of the score.
         """
         run = self._held_run()
         scores = host_array(self.outlier_scores(X) if y is None else self.outlier_scores(X, y))
@@ -113,6 +117,8 @@ class ReasonsMixin:
         points = run.believed if "scores" in fields else []
         sketches = [found for point in points if (found := point[fields.index("scores")]) is not None]
         counts = np.ones(len(sketches))
+        if sketches and len(sketches) == len(points):
+            sketches = self._as_of_all_rows(sketches, run.believed_rows)
         if not sketches:  # aggregators that keep no estimates have the mean of the sketches
             settled = getattr(run.value, "scores", None)
             if settled is None:
@@ -123,28 +129,48 @@ class ReasonsMixin:
             sketches, counts = [settled], np.array([run.plan.aggregator.count(run.complete.state)], dtype=float)
         return tail_shares(sketches, counts, np.asarray(scores, dtype=np.float64) / float(self.cutoff_))
 
+    def _as_of_all_rows(self, sketches: list[Array], rows: Array) -> list[Array]:
+        """Return sketches with scores as large as rows have under the model of all batches.
+
+        A batch has measured its rows by its own model, of fewer rows, under which others lie farther out: squares by
+        about 1 / (1 - parameters / rows).
+        """
+        known = 1 - np.minimum(self._measured_by() / np.append(rows, rows.sum()), 0.5)
+        shrink = np.sqrt(known[:-1] / known[-1])
+        return [np.append(sketch[:1], sketch[1:] * factor) for sketch, factor in zip(sketches, shrink, strict=True)]
+
+    @abstractmethod
+    def _measured_by(self) -> int:
+        """Return the number of parameters that the distance of a row rests on."""
+
     def _discovered(self, rate: float, X: Any, y: Any = None) -> NDArray[np.bool_]:
         """Return which rows are outliers, such that this share of them at most is expected to be ordinary."""
         if not 0 < rate < 1:
             raise InvalidInputError(f"false_discovery_rate must lie between 0 and 1, got {rate!r}")
         chances = self.outlier_pvalues(X, y)
-        ordered = np.sort(chances)
+        ordered = np.sort(chances[~np.isnan(chances)])
         reached = np.flatnonzero(ordered <= rate * np.arange(1, len(ordered) + 1) / max(len(ordered), 1))
         return chances <= ordered[reached[-1]] if len(reached) else np.zeros(len(chances), bool)
 
 
 def find_reasons(model: RowModel, rows: Array, most: int) -> Reasons:
-    """Return the reasons of rows; scores are left to whoever knows them."""
-    count, cells = rows.shape
-    step = max(1, _AT_ONCE // max(1, cells * (most + 1)))
-    found: list[tuple[NDArray[np.int64], ...]] = []
-    for start in range(0, count, step):
-        found += [
-            (first + start, *others)
-            for first, *others in _search(
-                model, rows[start : start + step] - model.center, min(most, cells - model.given)
-            )
-        ]
+    """Return the reasons of rows; scores are left to whoever knows them.
+
+    A missing cell (NaN) is no reason, and the others are measured without it. Rows with the same gaps go together.
+    """
+    found: list[tuple[NDArray[Any], ...]] = []
+    patterns, which = np.unique(np.isnan(rows), axis=0, return_inverse=True)
+    for number, missing in enumerate(patterns):
+        there, places = np.flatnonzero(~missing), np.flatnonzero(which.reshape(-1) == number)
+        known = _without(model, missing)
+        count = min(most, len(there) - known.given)
+        step = max(1, _AT_ONCE // max(1, len(there) * (most + 1)))
+        for start in range(0, len(places) if count > 0 else 0, step):
+            part = places[start : start + step]
+            found += [
+                (part[row], there[column], *others)
+                for row, column, *others in _search(known, rows[np.ix_(part, there)] - known.center, count)
+            ]
     names = np.array(model.names, dtype=object)
     if not found:
         nothing = np.zeros(0)
@@ -156,9 +182,19 @@ def find_reasons(model: RowModel, rows: Array, most: int) -> Reasons:
     return Reasons(row, names[column], value, value - off, share, np.full(len(row), np.nan))
 
 
+def _without(model: RowModel, missing: NDArray[np.bool_]) -> RowModel:
+    """Return what the other cells of rows are measured by where some are missing."""
+    if not missing.any():
+        return model
+    there = ~missing
+    beside, own = model.precision[np.ix_(missing, there)], model.precision[np.ix_(missing, missing)]
+    own = own + np.eye(len(own)) * (1e-12 * float(np.abs(own).max(initial=0.0)) + 1e-300)
+    precision = model.precision[np.ix_(there, there)] - beside.T @ np.linalg.solve(own, beside)
+    return model._replace(center=model.center[there], precision=precision, given=int(there[: model.given].sum()))
+
+
 def _search(model: RowModel, z: Array, most: int) -> list[tuple[Any, ...]]:
     """Return, for each round, rows, the cells found in it, how far these are off in the end, and their shares."""
-    z = np.nan_to_num(z)  # a missing cell is no reason
     count, cells = z.shape
     # Cells that nothing is known of, as of constant columns, must not make systems singular.
     precision = model.precision + np.eye(cells) * (1e-12 * float(np.abs(model.precision).max(initial=0.0)) + 1e-300)

@@ -111,6 +111,7 @@ class StreamingMixin(ABC):
             raise InvalidInputError(f"batch_size must be at least {required} here, got {plan.batch_size}")
         run = begun.feed_table(X, y, weights)
         run.require_quorum()
+        run.require_columns()
         self.run_ = run
         warn_of_groups(run.report, self.groups_)
 

@@ -22,6 +22,7 @@ from robustream.estimators._device import (
     take_weights,
 )
 from robustream.estimators._outlier_labels import RowLabelsMixin
+from robustream.estimators._reasons import ReasonsMixin, RowModel
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
 from robustream.estimators._summary import Shown, Summary
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
@@ -37,7 +38,13 @@ _NORMS = ("frobenius", "spectral")
 
 
 class OutlierRobustCovariance(
-    StreamingMixin, RowLabelsMixin, AnswerMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    ReasonsMixin,
+    StreamingMixin,
+    RowLabelsMixin,
+    AnswerMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Mean and covariance from batches of which up to almost half may be garbage.
 
@@ -65,7 +72,8 @@ class OutlierRobustCovariance(
     n_jobs : int, default=None
         Batches that `fit` works on at once; -1 for all cores. The result is the same for any number.
     keep_groups : bool, default=False
-        Whether groups of rows or batches that stand apart are taken for honest; nothing is left out then.
+        Whether groups of rows or batches that stand apart are taken for honest: they are told (`groups_`), nothing is
+        left out, and the answer is the plain one of all rows. For the learner "refined" and the aggregator "filtered".
 
     Attributes
     ----------
@@ -75,6 +83,8 @@ class OutlierRobustCovariance(
         The distance that 1% of ordinary rows exceed.
     n_samples_seen_, n_batches_seen_ : int
     batch_report_ : list of BatchRecord
+    groups_ : list of Group
+        Rows and batches that stand apart from the majority.
 
     Examples
     --------
@@ -232,8 +242,13 @@ class OutlierRobustCovariance(
             squares = np.where(gaps > 0, _as_whole(squares, np.maximum(axes - gaps, 1), axes), squares)
         return given_back(np.sqrt(squares), X)
 
-    def is_outlier(self, X: Any) -> NDArray[np.bool_]:
-        """Return which rows lie beyond the cut-off; of ordinary rows about 1% do."""
+    def is_outlier(self, X: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
+        """Return which rows lie beyond the cut-off; of ordinary rows about 1% do.
+
+        With a false-discovery rate, as many rows as keep the share of ordinary ones among them at that rate.
+        """
+        if false_discovery_rate is not None:
+            return self._discovered(false_discovery_rate, X)
         return self.outlier_scores(X) > self.cutoff_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -263,6 +278,14 @@ class OutlierRobustCovariance(
     def shown(self, targets: Any = None) -> Shown:
         """Return what a report shows of the model."""
         return Shown("Outlier-robust covariance", tables=(self.summary(),))
+
+    def _row_model(self) -> RowModel:
+        model = self._model()
+        white = model.white.astype(np.float64)
+        return RowModel(model.location.astype(np.float64), white @ white.T, tuple(self._names()))
+
+    def _measured_by(self) -> int:
+        return int(self.n_features_in_)
 
     def _names(self) -> list[str]:
         known = getattr(self, "feature_names_in_", None)

@@ -338,7 +338,8 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
     def outlier_pvalues(self, X: Any, y: Any = None) -> Array:
         """Return the share of believed rows that lie as far out as each row: a p value for rows like those.
 
-        It is calibrated on the rows that were learned from and are believed, and is never below 1 / (their number + 1).
+        It is calibrated on the rows that were learned from and are believed. Beyond the farthest of them their tail
+        goes on as a power of the score.
         """
         if _is_share(self.n_components):
             raise InvalidInputError(
@@ -346,6 +347,9 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
                 f"many a share of {self.n_components} will need"
             )
         return super().outlier_pvalues(X)
+
+    def _measured_by(self) -> int:
+        return self.n_components_
 
     def _row_model(self) -> RowModel:
         model = self._principal()

@@ -17,6 +17,7 @@ from robustream.aggregators import Aggregator, resolve_aggregator
 from robustream.errors import FewRowsWarning, InvalidInputError
 from robustream.estimators._device import (
     AnswerMixin,
+    as_numbers,
     count_device_workers,
     encoded,
     fill_gaps,
@@ -108,18 +109,26 @@ class LinearMixin(ResidualLabelsMixin, AnswerMixin, RegressorMixin):
         return given_back(lent_rows(rows) @ model.coef.T + model.intercept, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the variance of y that the predictions explain (R squared)."""
+        """Return the share of the variance of y that the predictions explain (R squared), over rows with a target."""
         from sklearn.metrics import r2_score  # as scikit-learn does: the module is slow to import
 
-        predicted, weights = host_array(self.predict(X)), host_array(sample_weight)
-        return float(r2_score(host_array(y), predicted, sample_weight=weights))
+        predicted, weights, truth = host_array(self.predict(X)), host_array(sample_weight), host_array(y)
+        if getattr(self, "takes_gaps", False) and (there := _targets_there(X, y)) is not None:
+            predicted, truth = predicted[there], as_numbers(y)[there]
+            weights = None if weights is None else np.asarray(weights)[there]
+        return float(r2_score(truth, predicted, sample_weight=weights))
 
     def outlier_scores(self, X: Any, y: Any) -> Array:
         """Return how outlying each row is: |residual| / scale, the largest over the outputs; higher is worse.
 
-        A row far out in X that fits is no outlier.
+        A row far out in X that fits is no outlier. One whose target is missing has no score (NaN), and is none either.
         """
         check_is_fitted(self)
+        if getattr(self, "takes_gaps", False) and (there := _targets_there(X, y)) is not None:
+            scores = np.full(_num_samples(X), np.nan)
+            if len(there):
+                scores[there] = self.outlier_scores(_safe_indexing(X, there), as_numbers(y)[there])
+            return scores
         model = self._linear()
         rows, targets, _ = validate_targets(self, X, y, reset=False)
         coef = np.atleast_2d(model.coef)
@@ -275,11 +284,12 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
         """Return the weights of so many rows: those of rows whose target is missing are left out as these are."""
         if sample_weight is None:
             return None
-        missing = _missing_targets(with_gaps(host_array(y))) if self.takes_gaps else None
-        weights = take_weights(sample_weight, rows if missing is None else len(missing), only_zeros=only_zeros)
-        if missing is None or weights is None:
+        targets = host_array(y)
+        there = _targets_there(targets, targets) if self.takes_gaps else None
+        weights = take_weights(sample_weight, rows if there is None else _num_samples(targets), only_zeros=only_zeros)
+        if there is None or weights is None:
             return weights
-        return take_weights(weights[~missing], rows, only_zeros=only_zeros)
+        return take_weights(weights[there], rows, only_zeros=only_zeros)
 
     def is_outlier(self, X: Any, y: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
         """Return which rows have a score beyond the cut-off; of ordinary rows about 1% do.
@@ -289,6 +299,9 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
         if false_discovery_rate is not None:
             return self._discovered(false_discovery_rate, X, y)
         return super().is_outlier(X, y)
+
+    def _measured_by(self) -> int:
+        return int(self.n_features_in_) + bool(self.fit_intercept)
 
     def _row_model(self) -> RowModel:
         value: LinearValue = self._held_run().value
@@ -344,7 +357,7 @@ def validate_targets(
         estimator,
         *_with_targets(
             with_gaps(dense_batch(encoded(estimator, X, reset=reset))),
-            with_gaps(host_array(y)),
+            host_array(y),
             takes_gaps := getattr(estimator, "takes_gaps", False),
         ),
         dtype=[np.float64, np.float32],
@@ -378,20 +391,18 @@ def warn_of_few_rows(rows: int, unknowns: int) -> None:
 
 def _with_targets(X: Any, y: Any, takes_gaps: bool) -> tuple[Any, Any]:
     """Return rows and targets without the rows whose target is missing: nothing can be learned from these."""
-    missing = _missing_targets(y) if takes_gaps else None
-    if missing is None or missing.all() or len(missing) != _num_samples(X):
+    if not takes_gaps or (there := _targets_there(X, y)) is None or not len(there):
         return X, y  # scikit-learn says what is wrong, if anything is
-    there = np.flatnonzero(~missing)
-    return _safe_indexing(X, there), (y.to_numpy() if hasattr(y, "to_numpy") else y)[there]
+    return _safe_indexing(X, there), as_numbers(y)[there]
 
 
-def _missing_targets(y: Any) -> NDArray[np.bool_] | None:
-    """Mark rows in which a target is missing; None if none is."""
-    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+def _targets_there(X: Any, y: Any) -> NDArray[np.intp] | None:
+    """Return the places of the rows that have all their targets; None if all have, or y does not go with X."""
+    y = as_numbers(y)
     if not isinstance(y, np.ndarray) or y.dtype.kind != "f" or y.ndim not in (1, 2):
         return None
-    missing = np.asarray(np.isnan(y).reshape(len(y), -1).any(axis=1))
-    return missing if missing.any() else None
+    missing = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    return np.flatnonzero(~missing) if missing.any() and len(y) == _num_samples(X) else None
 
 
 def check_alpha(alpha: Any) -> float:

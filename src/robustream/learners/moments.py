@@ -104,9 +104,16 @@ def _calibrated(standard: Array, basis: Array, eigenvalues: Array, total: float,
     """
     noise = noise_variance(eigenvalues, total, len(basis))
     distances = principal_distances(standard, basis.T, eigenvalues, noise)
-    own = np.clip((1 + np.square(distances[1])) / rows, 0.0, 0.5)
-    scores = largest_over_cutoffs(distances, np.exp(cutoffs)) / (1 - own)
+    scores = largest_over_cutoffs(distances, np.exp(cutoffs)) / np.sqrt(1 - _own_share(np.square(distances[1]), rows))
     return score_sketch(scores).astype(basis.dtype)
+
+
+def _own_share(squares: Array, rows: float) -> Array:
+    """Return the share of its squared distance that a row takes off by having a say in mean and covariance.
+
+    Of n rows about (1 + square) / n, to first order: that of the mean, and that of its own outer product.
+    """
+    return np.clip((1 + squares) / rows, 0.0, 0.5)
 
 
 def covariance_point(mean: Array, covariance: Array, centered: Array, rows: float) -> CovariancePoint:
@@ -117,7 +124,9 @@ def covariance_point(mean: Array, covariance: Array, centered: Array, rows: floa
     if not axes:  # nothing varies
         return CovariancePoint(mean, covariance, np.zeros(()))
     log_cutoff = principal_cutoffs(white, np.eye(axes), np.ones(axes), float(axes), float(axes), rows)[1]
-    return CovariancePoint(mean, covariance, np.asarray(log_cutoff))
+    squares = np.square(white).sum(axis=1, dtype=np.float64)
+    scores = score_sketch(np.sqrt(squares / (1 - _own_share(squares, rows))) / np.exp(log_cutoff))
+    return CovariancePoint(mean, covariance, np.asarray(log_cutoff), scores.astype(covariance.dtype))
 
 
 class LeastSquares(NamedTuple):

@@ -217,6 +217,7 @@ def fit(
                 writer.write(run)
             estimator.run_ = run
             _require_quorum(estimator, quorum)
+            run.require_columns()
             shown = _shown_settings(reading, tolerance, batches)
             # Several threads for BLAS would wait for each other longer than the work takes.
             with one_blas_thread():

@@ -252,6 +252,7 @@ class Run:
     @one_blas_thread()
     def answer(self) -> Any:
         """The model that the value amounts to; see `ProductSpace.answer`."""
+        self.require_columns()
         return self.space.answer(self.value, self.rows_seen, self.plan.aggregator.averages)
 
     def assess(self) -> list[Assessment]:
@@ -279,6 +280,13 @@ class Run:
         shares = counts * [max(assessment.weight, 0.0) for assessment in kept]
         return shares / max(float(shares.sum()), 1e-300)
 
+    @property
+    def believed_rows(self) -> Array:
+        """The number of rows behind each of the believed estimates, without those that it left out."""
+        rows = {record.index: record.rows - record.left_out for record in self.complete.ledger.records}
+        kept = [assessment for assessment in self.assess() if not assessment.rejected]
+        return np.array([max(rows.get(assessment.index, 1), 1) for assessment in kept], dtype=np.float64)
+
     @cached_property
     def quantities(self) -> list[Quantity]:
         """What the answer tells, with what each of the believed estimates says of it."""
@@ -300,6 +308,21 @@ class Run:
         raise BelowQuorumError(
             f"only {usable} of {total} batches gave a usable estimate, more than {share:.0%} are needed ({shown})"
         )
+
+    def require_columns(self) -> None:
+        """Raise where no believed batch has a single cell of some column: nothing is known of it."""
+        points, columns = self.believed, self.layout.columns
+        for part in range(len(self.space.parts)):
+            masks = [mask for point in points if (mask := self.space.known(part, point)) is not None and mask.ndim == 1]
+            if not masks or len(masks) < len(points) or len(masks[0]) < columns:
+                continue
+            if len(empty := np.flatnonzero(~np.any([mask[:columns] for mask in masks], axis=0))):
+                named = ", ".join(repr(self.space.column_name(int(column))) for column in empty[:_NAMED_AT_MOST])
+                more = f" and {len(empty) - _NAMED_AT_MOST} more" if len(empty) > _NAMED_AT_MOST else ""
+                raise NotEnoughRowsError(
+                    f"nothing is known of {named}{more}: all cells are missing in every batch that is believed. Leave "
+                    "such columns out, or give rows that have them"
+                )
 
     def _raise_no_estimate(self) -> None:
         failed = [record for record in self.complete.ledger.records if record.verdict == "failed"]

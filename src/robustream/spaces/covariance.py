@@ -28,6 +28,7 @@ class CovariancePoint(NamedTuple):
     mean: Array  # columns
     covariance: Array  # columns x columns, of the rows it believes
     log_cutoff: Array  # a number: logarithm of the cut-off for distances
+    scores: Array | None = None  # how far out the rows lie that it believes, over the cut-off (`learners.calibration`)
 
 
 class CovarianceValue(NamedTuple):
@@ -39,6 +40,7 @@ class CovarianceValue(NamedTuple):
     log_cutoff: Array | None = None
     center: Array | None = None
     moments: Array | None = None
+    scores: Array | None = None
 
 
 class CovarianceAnswer(NamedTuple):
@@ -73,6 +75,7 @@ class CovarianceModels(ProductSpace):
             Part("log cut-off", Euclidean(()), "passenger"),
             Part("centre", Euclidean((self.columns,)), "passenger"),
             Part("second moments", Euclidean((self.columns, self.columns)), "passenger"),
+            Part("row scores", Euclidean(), "passenger"),
         )
 
     @property
@@ -93,6 +96,8 @@ class CovarianceModels(ProductSpace):
             return np.asarray(own.covariance[first, second] / (deviation[first] * deviation[second]))
         if name == "log_cutoff":
             return own.log_cutoff
+        if name == "scores":
+            return own.scores
         if name == "center":
             return own.mean
         # About the settled centre: what differs between batches belongs to the moments of all rows.
@@ -101,7 +106,7 @@ class CovarianceModels(ProductSpace):
 
     def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
         columns, name = known_moments(_named(point).covariance)[1], CovarianceValue._fields[part]
-        if columns is None or name == "log_cutoff":
+        if columns is None or name in ("log_cutoff", "scores"):
             return None
         if name == "correlations":
             first, second = _some_pairs(self.columns)
