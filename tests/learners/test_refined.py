@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 
 import robustream as rs
+from robustream.majority import bad_cells
 from robustream.sources import subspace_error
 
 
@@ -188,3 +189,46 @@ def test_bad_cells():
     assert subspace_error(model.components_.T, np.eye(20)[:, :3]) < 2 * subspace_error(
         PCA(3).fit(X).components_.T, np.eye(20)[:, :3]
     )
+
+
+def spotted(X, y, gaps):
+    """Return how many rows a regression on rows with gaps leaves out."""
+    model = rs.OutlierRobustRegressor().partial_fit(np.where(gaps, np.nan, X), y)
+    return model.batch_report_[0].left_out
+
+
+@pytest.mark.parametrize("seed", [3, 5, 6])
+def test_rows_of_another_line_are_found_among_rows_with_gaps(seed):
+    rng = np.random.default_rng(seed)
+    mix = np.linalg.cholesky(0.7 ** np.abs(np.subtract.outer(np.arange(30), np.arange(30)))).T
+    X = rng.normal(size=(500, 30)) @ mix
+    y = X @ rng.normal(size=30) + rng.normal(size=500)
+    X[:100] += 10 * rng.normal(size=30) / np.sqrt(30)
+    y[:100] += 15
+    assert 97 <= spotted(X, y, rng.random(X.shape) < 0.2) <= 103
+
+
+@pytest.mark.parametrize("where", ["a column that matters", "half of the columns"])
+def test_rows_whose_gaps_make_them_noisy_are_no_other_line(where):
+    """Some rows lack a column with a large coefficient: their residuals are wider, for an honest reason."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(800, 8))
+        y = X @ [5.0, 1, 1, 1, 0, 0, 0, 0] + rng.normal(size=800)
+        gaps = np.zeros(X.shape, bool)
+        gaps[rng.random(800) < 0.25, : 1 if where == "a column that matters" else 4] = True
+        assert spotted(X, y, gaps) == 0
+
+
+def test_copies_of_a_row_with_gaps_do_not_make_the_cells_of_others_bad():
+    rng = np.random.default_rng(0)
+    mix = np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(20), np.arange(20)))).T
+    X = rng.normal(size=(600, 20)) @ mix
+    bad = rng.random(X.shape) < 0.05
+    X[bad] = rng.choice([-10.0, 10.0], bad.sum())
+    X[:120], bad[:120] = X[0], False
+    X[rng.random(X.shape) < 0.2] = np.nan
+    found = bad_cells(X)[120:]
+    there = ~np.isnan(X[120:])
+    assert np.mean(found[bad[120:] & there]) > 0.98
+    assert np.mean(found[~bad[120:] & there]) < 0.01

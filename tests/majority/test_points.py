@@ -188,3 +188,10 @@ def test_the_compiled_posteriors_are_the_plain_ones(freedom):
     np.testing.assert_allclose(posterior, plain[0], rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(tail, mixture.tail_weights(squares[0]), rtol=1e-12)
     np.testing.assert_array_equal(likeliest, plain.argmax(axis=0))
+
+
+def test_points_without_coordinates_are_all_alike():
+    found = majority(np.zeros((12, 0)))
+    assert found.plain
+    assert not found.groups
+    np.testing.assert_array_equal(found.weights, np.ones(12))

@@ -45,7 +45,7 @@ from robustream.spaces.linear import LinearPoint, invert_moments, residual_dista
 from robustream.weights import stand_ins
 
 if TYPE_CHECKING:  # its compiled loops are loaded with the first batch
-    from robustream.majority import Group
+    from robustream.majority import Group, Line
 
 __all__ = ["Refined", "RefinedCovariance", "RefinedPrincipal", "RefinedRegression"]
 
@@ -59,6 +59,8 @@ WIDEST_SOLVED = 500
 WIDEST_SCATTER = 2000
 # Of more outputs than this the leading directions of their residuals are looked at, since each costs a search.
 MOST_TARGETS = 3
+# Median residuals of the believed rows that half of those left out must exceed: five deviations of normal noise.
+TOO_FAR = 7.4
 # Groups, rows and most columns of the jackknife that tells the variance of coefficients where cells are missing.
 JACKKNIFE_GROUPS, JACKKNIFE_ROWS, JACKKNIFE_COLUMNS = 10, 2000, 50
 
@@ -386,18 +388,13 @@ def _row_weights(
 
     The weights are None where each is 1.
     """
-    from robustream.majority import majority_line
-
     if Y.shape[1] > MOST_TARGETS:
         centered = X - X.mean(axis=0)
         coef = np.linalg.lstsq(centered, Y - Y.mean(axis=0), rcond=None)[0]
         residuals = Y - Y.mean(axis=0) - centered @ coef
         residuals /= np.maximum(residuals.std(axis=0), 1e-300)
         Y = residuals @ np.linalg.svd(residuals, full_matrices=False)[2][:MOST_TARGETS].T
-    lines = [
-        majority_line(X, rows_in_place(Y[:, output]), states=states, noise=noise, times=times)
-        for output in range(Y.shape[1])
-    ]
+    lines = [_line(X, rows_in_place(Y[:, output]), states, noise, times) for output in range(Y.shape[1])]
     weights, believed = lines[0].weights, lines[0].believed
     for line in lines[1:]:
         weights, believed = np.minimum(weights, line.weights), believed & line.believed
@@ -405,6 +402,28 @@ def _row_weights(
     if np.all(weights == 1) or weights.sum() < X.shape[1] + 1:
         return None, np.ones_like(believed), ()
     return weights, believed, tuple(group for line in lines for group in line.groups)
+
+
+def _line(X: Array, y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None) -> Line:
+    """Return the majority's line, where gaps make the noise of some rows larger than that of others.
+
+    In units of their noise rows of another line need not stand apart from the majority: those with many gaps are drawn
+    near. So the rows are first looked at as they are, which finds more. That is believed only if the rows that it
+    leaves out are too far off for their noise as well: else they may be ordinary ones with gaps in columns that matter.
+    """
+    from robustream.majority import majority_line
+
+    if noise is None:
+        return majority_line(X, y, states=states, times=times)
+    line = majority_line(X, y, states=states, times=times)
+    left, believed = ~line.believed, line.believed
+    if line.groups and left.any():
+        design = np.column_stack([X, np.ones(len(X))]) / noise[:, None]
+        coef = np.linalg.lstsq(design[believed], (y / noise)[believed], rcond=None)[0]
+        sizes = np.abs(y / noise - design @ coef)
+        if np.median(sizes[left]) > TOO_FAR * np.median(sizes[believed]):
+            return line
+    return majority_line(X, y, states=states, noise=noise, times=times)
 
 
 def _fill(rows: Array, targets: Array, missing: Mask, times: Array | None) -> tuple[Array, Array]:

@@ -417,6 +417,9 @@ def majority(
     # Rows on a GPU stay there as they are; what is searched, a sample of them, comes over.
     x: Array = points if is_device_array(points) else np.ascontiguousarray(points, dtype=float)  # type: ignore[assignment]
     n, p = x.shape
+    if p == 0:  # points that are all the same, in as many coordinates as they differ in
+        same = np.ones(n) if weights is None else np.array(weights, dtype=float)
+        return Majority(np.zeros(0), np.zeros((0, 0)), same, (), None, True)
     given = np.ones_like(x[:, 0], dtype=float) if weights is None else np.array(weights, dtype=float)
     answered = given if times is None else given * times
     gaps: Mask | None = None if is_device_array(x) else np.isnan(x)
