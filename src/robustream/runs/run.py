@@ -321,7 +321,8 @@ class Run:
                 more = f" and {len(empty) - _NAMED_AT_MOST} more" if len(empty) > _NAMED_AT_MOST else ""
                 raise NotEnoughRowsError(
                     f"nothing is known of {named}{more}: all cells are missing in every batch that is believed. Leave "
-                    "such columns out, or give rows that have them"
+                    "such columns out, or give rows that have them",
+                    "exclude",
                 )
 
     def _raise_no_estimate(self) -> None:
