@@ -375,7 +375,8 @@ def _take_steps(
     S, y = np.empty_like(A), A[:, k].copy()
     u, v2, r1, r2, prior = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     b, g, L, L2 = np.zeros(k + 1), np.zeros(k + 1), np.zeros((k, k)), np.zeros((k, k))
-    gate, gate2 = (np.zeros((0, 0)), 0.0), (np.zeros((0, 0)), 0.0)  # scatters that the gate was fitted with
+    none: Array = np.zeros((0, 0))
+    gate, gate2 = (none, 0.0), (none, 0.0)  # scatters that the gate was fitted with
     q = n1 = n2 = 0.0
     for step in range(steps):
         n1 = n2 = size = 0.0
