@@ -14,7 +14,7 @@ believed rows. And they are claims, like the cells of a row:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,17 @@ from numpy.typing import NDArray
 
 from robustream.errors import InvalidInputError
 
-__all__ = ["MOST", "as_frequencies", "batch_claims", "cap_weights", "check_weights", "stand_ins", "usable_weights"]
+__all__ = [
+    "MOST",
+    "as_frequencies",
+    "batch_claim",
+    "batch_claims",
+    "cap_weights",
+    "check_weights",
+    "most_weight",
+    "stand_ins",
+    "usable_weights",
+]
 
 Array = NDArray[np.floating[Any]]
 
@@ -85,19 +95,30 @@ def as_frequencies(weights: Array) -> Array:
     return weights if mean >= 1 else weights / mean
 
 
-def batch_claims(batches: Iterable[tuple[int, float | None]]) -> Array:
-    """Return what batches weigh beside each other: each has rows, and their total weight unless each counts once.
+def most_weight(batches: Iterable[tuple[int, float | None]]) -> float:
+    """Return the most that a row of a batch may weigh on average, of batches with rows and their total weight.
 
-    >>> batch_claims([(100, None), (100, 120.0), (100, 1e9)])
-    array([100., 120., 600.])
+    The total is None where each row counts once. Of two batches the lighter one is usual: nobody knows which is right.
     """
-    pairs = [(max(rows, 1), max(rows, 1) if total is None else total) for rows, total in batches]
-    rows, total = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    if not len(rows):
-        return rows
-    each = total / rows
-    # Of two batches the lighter one is usual: nobody knows which of them is right.
-    return rows * np.minimum(each, MOST * np.quantile(each, 0.5, method="lower"))
+    each = [1.0 if total is None else total / max(rows, 1) for rows, total in batches]
+    return MOST * float(np.quantile(each, 0.5, method="lower")) if each else MOST
+
+
+def batch_claim(rows: int, total: float | None, most: float) -> float:
+    """Return what a batch weighs beside others, its rows no more than `most` on average.
+
+    >>> batches = [(100, None), (100, 120.0), (100, 1e9)]
+    >>> [batch_claim(rows, total, most_weight(batches)) for rows, total in batches]
+    [100.0, 120.0, 600.0]
+    """
+    rows = max(rows, 1)
+    return rows * min(1.0 if total is None else total / rows, most)
+
+
+def batch_claims(batches: Sequence[tuple[int, float | None]]) -> Array:
+    """Return what batches weigh beside each other."""
+    most = most_weight(batches)
+    return np.array([batch_claim(rows, total, most) for rows, total in batches], dtype=np.float64)
 
 
 def stand_ins(weights: Array) -> NDArray[np.intp]:

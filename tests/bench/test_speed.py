@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from robustream.bench.looks import Looks, looks_grid, measure_looks
 from robustream.bench.scale import BATCH_ROWS, Scale, ScaledRows, measure_scale
 from robustream.bench.speed import DIRT, Cell, draw_grid, grid, make_rows, measure_cell
 from robustream.cli import main
@@ -46,6 +47,14 @@ def test_a_cell_is_a_ratio_to_the_plain_method(cell):
 def test_peers_are_timed_in_the_same_turns():
     figures = measure_cell(Cell("regression", 300, 2, "clean"), 1, 1, peers=True)
     assert "our time / HuberRegressor, 1 thread" in [figure.group for figure in figures]
+
+
+def test_looks_are_a_ratio_to_the_same_stream_without_them():
+    assert len(set(looks_grid())) == len(looks_grid()) > len(looks_grid(quick=True))
+    (figure,) = measure_looks(Looks("PCA", "classical", 12, 3, rows=60))
+    without, with_looks = figure.details["milliseconds a call without and with looks"]
+    assert figure.value == pytest.approx(with_looks / without)
+    assert figure.value > 1
 
 
 def test_unknown_cells_are_refused():

@@ -17,6 +17,7 @@ MODULES = {
     **{name: f"robustream.majority.{name}" for name in FILES},
     "refined": "robustream.learners.refined",
     "filtered": "robustream.aggregators.filtered",
+    "verdicts": "robustream.aggregators.verdicts",
 }
 
 

@@ -18,7 +18,7 @@ def test_longer_books_leave_shorter_ones_alone():
 def test_a_long_book_is_in_pages():
     book = _entered(1234, failing=7)
     assert [record.index for record in book.records] == list(range(1234))
-    assert max(map(len, book.pages)) < 1000
+    assert max(map(len, book.listed.pages)) < 1000
     assert Ledger.of(book.records, book.usable, book.total) == book
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import robustream as rs
 from robustream import files
+from robustream.aggregators.paged import Paged
 from robustream.batch import Batch, Estimate
 from robustream.errors import DamagedFileError
 from robustream.runs import Layout, Plan, Run
@@ -28,7 +29,7 @@ def assert_same_bits(first, second, where="run"):
         assert first.shape == second.shape, where
         assert first.flags.f_contiguous == second.flags.f_contiguous, where
         assert first.tolist() == second.tolist() if first.dtype.kind in "UO" else first.tobytes() == second.tobytes()
-    elif isinstance(first, tuple):
+    elif isinstance(first, (tuple, Paged)):
         assert len(first) == len(second), where
         for place, (one, other) in enumerate(zip(first, second, strict=True)):
             assert_same_bits(one, other, f"{where}.{getattr(first, '_fields', range(10**6))[place]}")

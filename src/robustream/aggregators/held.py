@@ -17,7 +17,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from robustream.aggregators.paged import Paged
 from robustream.batch import Estimate
 from robustream.errors import InvalidInputError
 from robustream.spaces import Array, ProductSpace
@@ -34,8 +36,8 @@ class Held(NamedTuple):
     space: ProductSpace
     half_life: float | None
     seed: int
-    estimates: tuple[Estimate, ...] = ()
-    keys: tuple[float, ...] = ()
+    estimates: Paged[Estimate] = Paged()
+    keys: NDArray[np.float64] = np.empty(0)
     taken: int = 0
     newest: int = -1
 
@@ -79,14 +81,20 @@ def admit(state: Held, estimate: Estimate, budget: Budget) -> Held:
 
     A second estimate for an index that is held is a duplicated reply: the first stays.
     """
-    place = bisect_left(state.estimates, estimate.index, key=lambda held: held.index)
-    if place < len(state.estimates) and state.estimates[place].index == estimate.index:
-        return state
-    estimates = (*state.estimates[:place], estimate, *state.estimates[place:])
-    keys = (*state.keys[:place], _key(state.seed, estimate.index, state.half_life), *state.keys[place:])
+    held, key = state.estimates, _key(state.seed, estimate.index, state.half_life)
+    if not held or held[-1].index < estimate.index:  # as nearly all do
+        estimates, keys = held.appended(estimate), np.append(state.keys, key)
+    else:
+        place = bisect_left(held, estimate.index, key=lambda known: known.index)
+        if held[place].index == estimate.index:
+            return state
+        estimates = Paged((*held[:place], estimate, *held[place:]))
+        keys = np.insert(state.keys, place, key)
     if len(estimates) > budget.capacity(estimate):
-        last = keys.index(max(keys))
-        estimates, keys = estimates[:last] + estimates[last + 1 :], keys[:last] + keys[last + 1 :]
+        last = int(np.argmax(keys))
+        # Where it is the new one that goes, all else stays the very same.
+        same = estimates[last] is estimate
+        estimates, keys = (held, state.keys) if same else (estimates.without(last), np.delete(keys, last))
     newest = max(state.newest, estimate.index)
     return state._replace(estimates=estimates, keys=keys, taken=state.taken + 1, newest=newest)
 
@@ -105,8 +113,8 @@ def join(states: Iterable[Held], budget: Budget) -> Held:
         kept = sorted(kept[: budget.capacity(kept[0][1])], key=lambda pair: pair[1].index)
     duplicated = sum(len(state.estimates) for state in gathered) - len(by_index)
     return first._replace(
-        estimates=tuple(estimate for _, estimate in kept),
-        keys=tuple(key for key, _ in kept),
+        estimates=Paged(estimate for _, estimate in kept),
+        keys=np.array([key for key, _ in kept], dtype=np.float64),
         taken=sum(state.taken for state in gathered) - duplicated,
         newest=max(state.newest for state in gathered),
     )

@@ -185,18 +185,22 @@ def stream(rows: int | None, columns: int, quick: bool, out: Path | None, keep: 
 def speed(quick: bool, cells: str, peers: bool, out: Path | None, strict: bool) -> None:
     """Measure fits and streams beside the plain method and robust peers, over shapes and kinds of dirt.
 
-    One thread, and all threads. The whole grid takes about an hour; with --out a picture of it is drawn too.
+    One thread, and all threads. The whole grid takes about an hour; with --out a picture of it is drawn too. Last come
+    streams with a look at the model after every call, beside the same ones without ('a look after each').
     """
+    from robustream.bench.looks import looks_grid, looks_steps
     from robustream.bench.speed import draw_grid, grid, speed_steps
     from robustream.kernels.threads import get_threads
 
     chosen = [cell for cell in grid(quick=quick, most_rows=100_000 if quick else 1_000_000) if cells in cell.title]
-    if not chosen:
+    looks = [looks for looks in looks_grid(quick=quick) if cells in looks.title]
+    if not chosen and not looks:
         raise click.UsageError(f"no cell is like --cells {cells!r}; try clean, scattered, 'x 20,' or 'calls of 1,000'.")
     _make_folder(out)
     threads = sorted({1, get_threads()})[: 1 if quick else 2]
-    steps = speed_steps(chosen, threads, quick=quick, peers=peers)
-    _measure_and_show("speed", steps, threads[-1], out, quick=quick, strict=strict, draw=draw_grid)
+    steps = speed_steps(chosen, threads, quick=quick, peers=peers) + looks_steps(looks)
+    draw = draw_grid if chosen else None
+    _measure_and_show("speed", steps, threads[-1], out, quick=quick, strict=strict, draw=draw)
 
 
 @bench.command(epilog="Example: robustream bench scale --rows 1e7 --checkpoint scale.ckpt")

@@ -3,12 +3,13 @@
 from robustream.majority.columns import mend, row_states
 from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
 from robustream.majority.line import Line, majority_line
-from robustream.majority.points import Group, Majority, bad_cells, majority, moments
+from robustream.majority.points import Group, Majority, Rule, bad_cells, majority, moments
 
 __all__ = [
     "Group",
     "Line",
     "Majority",
+    "Rule",
     "bad_cells",
     "conditional",
     "covariance_with_gaps",

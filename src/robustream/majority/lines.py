@@ -233,7 +233,7 @@ def _logistic(f: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def fit_gate(Z: Array, w: Array, a: Array) -> Array:
-    """Return the logistic regression of posteriors on log distances (rows of Z), signs fixed; flat if it gains too little."""
+    """Return the logistic regression of posteriors on log distances (rows of Z), signs fixed; flat if it gains little."""
     n, m = len(w), min(max(w.mean(), 0.01), 0.99)
     best, most = np.array([math.log(m / (1 - m)), 0.0, 0.0]), 0.0
     base = n * (m * best[0] - math.log1p(math.exp(best[0])))
@@ -368,7 +368,7 @@ def _take_steps(
     taken: int,
     steps: int,
 ) -> tuple[Any, ...]:
-    """Take steps of expectation maximisation as `TwoLines.run_plainly` does, compiled; arrays of rows are filled in place."""
+    """Take steps of expectation maximisation as `TwoLines.run_plainly` does, compiled; arrays are filled in place."""
     s, t, shift, ll, nu, c, floor = numbers
     n, k = len(A), A.shape[1] - 1
     free, flat, parallel, alone = form == 0, form == 1, form == 2, form == 3

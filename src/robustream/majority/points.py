@@ -104,6 +104,28 @@ class Group(NamedTuple):
     members: Mask
 
 
+class Rule(NamedTuple):
+    """What was found, as a rule for points that come later; they have no say in it."""
+
+    scaled: Callable[[Array], Array]  # takes points to the coordinates that were searched
+    weigh: Callable[[Array], tuple[Array, Labels]] | None
+    artefacts: Keys  # of points that are copied all over
+    cut: float  # the length beyond which points stand apart from all others
+    reach: float  # the largest length of those that belong to the majority
+
+    def judge(self, points: Array) -> tuple[Array, Mask, Array]:
+        """Return the weight of each point, whether it is left out, and its length over the reach."""
+        block = self.scaled(points)
+        lengths = _lengths(block)
+        weights, labels = (
+            (np.ones(len(block)), np.zeros(len(block), np.intp)) if self.weigh is None else self.weigh(block)
+        )
+        out = (labels > 0) | (lengths > self.cut)
+        if len(self.artefacts):
+            out |= np.isin(row_keys(np.ascontiguousarray(points, dtype=float)), self.artefacts)
+        return np.where(lengths > self.cut, 0.0, weights), out, lengths / max(self.reach, 1e-300)
+
+
 class Majority(NamedTuple):
     """Centre and scatter (divisor: sum of weights) of the majority, and what was left out."""
 
@@ -113,6 +135,7 @@ class Majority(NamedTuple):
     groups: tuple[Group, ...]
     cells: Mask | None
     plain: bool
+    rule: Rule | None = None  # for points that come later, where points are judged as a whole and enough were seen
 
 
 class Cut(NamedTuple):
@@ -469,8 +492,11 @@ def majority(
     center, unit = center[use], unit[use]
     raw = np.clip((sample[:, use] - center) / unit, -1e9, 1e9)
 
+    def in_units(points: Array) -> Array:
+        return _in_units(points if len(use) == p else points[:, use], center, 1 / unit)
+
     def scaled(rows: slice) -> Array:
-        return _in_units(x[rows] if len(use) == p else x[rows][:, use], center, 1 / unit)
+        return in_units(x[rows])
 
     counts = np.asarray(given[chosen])
     gone = None if missing is None else missing[:, use]
@@ -524,7 +550,16 @@ def majority(
     if far.any():
         left_out.append(("a few far apart from all others", float(lengths[far].min() / np.median(lengths)), far))
         belongs[far] = 0
-    return _answer(x, answered, belongs, left_out, missing, near)
+    answer = _answer(x, answered, belongs, left_out, missing, near)
+    if cells or missing is not None or is_device_array(x):
+        return answer
+
+    def searched(points: Array) -> Array:
+        block = in_units(np.ascontiguousarray(points, dtype=float))
+        return block if axes is None else np.ascontiguousarray(block @ axes.astype(block.dtype))
+
+    reach = float(lengths[(labels == 0) & (belongs > 0)].max(initial=0.0))  # those of little weight included
+    return answer._replace(rule=Rule(searched, weigh, artefacts, cut, reach))
 
 
 Searched: TypeAlias = tuple[list[Cut | Spread] | None, Array | None, Array]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from robustream.aggregators import Assessment
+from robustream.aggregators.paged import Paged
 from robustream.batch import BAD_CELLS, CAPPED, BatchRecord, Estimate, RowGroup, Verdict
 
 __all__ = ["Ledger"]
@@ -15,27 +15,24 @@ __all__ = ["Ledger"]
 _MOST_RECORDS = 100_000
 # So many go at once: to take one out for each that comes would cost more than many a batch.
 _SURPLUS = 10_000
-# A batch copies its own page and the list of pages, not the whole book.
-_PAGE = 500
 
 
 class Ledger(NamedTuple):
-    """Records in the order of arrival, in pages; beyond a limit the oldest kept ones are only counted."""
+    """Records in the order of arrival; beyond a limit the oldest kept ones are only counted."""
 
-    pages: tuple[tuple[BatchRecord, ...], ...] = ()
+    listed: Paged[BatchRecord] = Paged()
     usable: int = 0
     total: int = 0
 
     @classmethod
     def of(cls, records: Sequence[BatchRecord], usable: int, total: int) -> Ledger:
         """Return the book with these records."""
-        pages = tuple(tuple(records[first : first + _PAGE]) for first in range(0, len(records), _PAGE))
-        return cls(pages, usable, total)
+        return cls(Paged(records), usable, total)
 
     @property
     def records(self) -> tuple[BatchRecord, ...]:
         """The records that are still listed."""
-        return tuple(chain.from_iterable(self.pages))
+        return tuple(self.listed)
 
     def enter(self, estimate: Estimate, accepted: bool, reason: str) -> Ledger:
         """Return the book with one more batch."""
@@ -60,13 +57,8 @@ class Ledger(NamedTuple):
         return [_judged(record, known.get(record.index)) for record in self.records]
 
     def _with(self, record: BatchRecord, accepted: bool) -> Ledger:
-        if self.pages and len(self.pages[-1]) < _PAGE:
-            pages = (*self.pages[:-1], (*self.pages[-1], record))
-        else:
-            pages = (*self.pages, (record,))
-        longer = Ledger(pages, self.usable + accepted, self.total + 1)
-        # All pages but the last are full, so that the book need not be counted for each batch.
-        if (len(pages) - 1) * _PAGE + len(pages[-1]) < _MOST_RECORDS + _SURPLUS:
+        longer = Ledger(self.listed.appended(record), self.usable + accepted, self.total + 1)
+        if len(longer.listed) < _MOST_RECORDS + _SURPLUS:
             return longer
         return Ledger.of(_without_oldest(longer.records, _SURPLUS), longer.usable, longer.total)
 

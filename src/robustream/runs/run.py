@@ -277,7 +277,7 @@ class Run:
         """The share that each of the believed estimates has in moments of all their rows; they sum to 1."""
         rows = {record.index: (record.rows, record.total_weight) for record in self.complete.ledger.records}
         kept = [assessment for assessment in self.assess() if not assessment.rejected]
-        counts = batch_claims(rows.get(assessment.index, (1, None)) for assessment in kept)
+        counts = batch_claims([rows.get(assessment.index, (1, None)) for assessment in kept])
         shares = counts * [max(assessment.weight, 0.0) for assessment in kept]
         return shares / max(float(shares.sum()), 1e-300)
 

@@ -20,6 +20,7 @@ from robustream.aggregators.base import why_unusable
 from robustream.aggregators.held import Held
 from robustream.aggregators.mean import RunningMean
 from robustream.aggregators.online_median import Filter
+from robustream.aggregators.paged import Paged
 from robustream.batch import BatchRecord, Estimate, RowGroup, Verdict
 from robustream.errors import DamagedFileError, InvalidInputError, NewerFormatError, UnsupportedEstimatorError
 from robustream.files import Tree
@@ -129,9 +130,8 @@ def encode_rows(rows: Rows) -> Tree:
 def _strip(state: Any) -> Any:
     """Return a state without its space, with its estimates as columns."""
     if isinstance(state, Held):
-        keys: Any = np.array(state.keys, dtype=np.float64)
         estimates: Any = encode_estimates(state.estimates, state.space.point_type)
-        return state._replace(space=None, estimates=estimates, keys=keys)  # type: ignore[arg-type]
+        return state._replace(space=None, estimates=estimates)  # type: ignore[arg-type]
     if isinstance(state, RunningMean):
         return state._replace(space=None)  # type: ignore[arg-type]
     if isinstance(state, Filter):
@@ -162,14 +162,15 @@ def _restore(stored: Any, fresh: Any) -> Any:
 
 
 def _restore_held(stored: Held, fresh: Held, taken: int, newest: int) -> Held:
-    estimates = decode_estimates(stored.estimates, fresh.space.point_type)
+    stored_estimates: Any = stored.estimates  # as columns
+    estimates = decode_estimates(stored_estimates, fresh.space.point_type)
     keys = take_floats({"keys": stored.keys}, "keys", len(estimates))
     for estimate in estimates:
         if reason := why_unusable(fresh.space, estimate):
             raise DamagedFileError(f"the estimate of batch {estimate.index} cannot be: {reason}")
     if any(first.index >= second.index for first, second in pairwise(estimates)):
         raise DamagedFileError("the estimates are not in the order of their batches")
-    return fresh._replace(estimates=estimates, keys=tuple(keys.tolist()), taken=taken, newest=newest)
+    return fresh._replace(estimates=Paged(estimates), keys=keys, taken=taken, newest=newest)
 
 
 def decode_rows(tree: Tree, columns: int, outputs: int) -> Rows:

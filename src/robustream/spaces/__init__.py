@@ -7,7 +7,7 @@ from robustream.spaces.factored import LowRank, Subspace
 from robustream.spaces.linear import LinearModels
 from robustream.spaces.moments import MomentModels
 from robustream.spaces.principal import PrincipalModels
-from robustream.spaces.product import Part, Parts, ProductSpace, Quantity
+from robustream.spaces.product import Part, PartMean, Parts, ProductSpace, Quantity, Settled
 from robustream.spaces.reasons import say_differences, say_factor
 
 __all__ = [
@@ -18,12 +18,14 @@ __all__ = [
     "LowRank",
     "MomentModels",
     "Part",
+    "PartMean",
     "Parts",
     "Point",
     "Points",
     "PrincipalModels",
     "ProductSpace",
     "Quantity",
+    "Settled",
     "Space",
     "Subspace",
     "say_differences",

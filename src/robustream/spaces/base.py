@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Point", "Points", "Space", "known_moments", "unknown_moments"]
+__all__ = ["Array", "Point", "Points", "Space", "known_moments", "move_moments", "unknown_moments"]
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 # A point of a product space: one array for each thing that was estimated, None where the batch could not tell.
@@ -50,6 +50,12 @@ def known_moments(moments: Array) -> tuple[Array, NDArray[np.bool_] | None]:
     cleared = moments.copy()
     cleared[~known, ~known] = 0
     return cleared, known
+
+
+def move_moments(moments: Array, before: Array, after: Array) -> Array:
+    """Return second moments about a mean, of those about another place near it."""
+    offset = after - before
+    return np.asarray(moments - np.outer(offset, offset), dtype=moments.dtype)
 
 
 class Space(ABC):

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point, known_moments
+from robustream.spaces.base import Array, Point, known_moments, move_moments
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import fix_signs
-from robustream.spaces.product import Part, ProductSpace, Quantity
+from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
 
 __all__ = ["CovarianceAnswer", "CovarianceModels", "CovariancePoint", "whitening"]
 
@@ -29,6 +29,29 @@ class CovariancePoint(NamedTuple):
     covariance: Array  # columns x columns, of the rows it believes
     log_cutoff: Array  # a number: logarithm of the cut-off for distances
     scores: Array | None = None  # how far out the rows lie that it believes, over the cut-off (`learners.calibration`)
+
+
+class _ReadPoint(CovariancePoint):
+    """A point with zeros for unknown moments, and what is asked of it again and again."""
+
+    known: NDArray[np.bool_] | None  # which columns it knows the moments of; None if all
+
+    @cached_property
+    def deviation(self) -> Array:
+        """The standard deviations of the columns."""
+        return _deviation(self.covariance)
+
+
+def _named(point: Point) -> _ReadPoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names; unknown moments are zero."""
+    if isinstance(point, _ReadPoint):
+        return point
+    own = _ReadPoint(*point)  # type: ignore[arg-type]
+    covariance, known = known_moments(own.covariance)
+    if known is not None:
+        own = own._replace(covariance=covariance)
+    own.known = known
+    return own
 
 
 class CovarianceValue(NamedTuple):
@@ -84,14 +107,13 @@ class CovarianceModels(ProductSpace):
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         own, name = _named(point), CovarianceValue._fields[part]
-        own = own._replace(covariance=known_moments(own.covariance)[0])
         value = CovarianceValue(*(settled or ()))
         if name == "log_scale":
-            return np.log(_deviation(own.covariance))
+            return np.log(own.deviation)
         if name == "mean":
             return own.mean if value.log_scale is None else own.mean / np.exp(value.log_scale)
         if name == "correlations":
-            deviation = _deviation(own.covariance)
+            deviation = own.deviation
             first, second = _some_pairs(self.columns)
             return np.asarray(own.covariance[first, second] / (deviation[first] * deviation[second]))
         if name == "log_cutoff":
@@ -104,8 +126,11 @@ class CovarianceModels(ProductSpace):
         offset = np.zeros_like(own.mean) if value.center is None else own.mean - value.center
         return own.covariance + np.outer(offset, offset)
 
+    def read(self, point: Point) -> Point:
+        return _named(point)
+
     def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
-        columns, name = known_moments(_named(point).covariance)[1], CovarianceValue._fields[part]
+        columns, name = _named(point).known, CovarianceValue._fields[part]
         if columns is None or name in ("log_cutoff", "scores"):
             return None
         if name == "correlations":
@@ -118,6 +143,14 @@ class CovarianceModels(ProductSpace):
         if CovarianceValue._fields[part] != "mean" or log_scale is None:
             return value
         return value * np.exp(log_scale)
+
+    def restate(
+        self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> Array | None:
+        old, new = CovarianceValue(*before).center, CovarianceValue(*after).center
+        if CovarianceValue._fields[part] != "moments" or old is None or new is None:
+            return mean.value
+        return move_moments(mean.value, old, new)
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> CovarianceAnswer:
         """Read the model off the settled parts."""
@@ -139,13 +172,13 @@ class CovarianceModels(ProductSpace):
         # In the units of the columns: else the widest one alone would decide.
         unit = _deviation(answer.covariance)
         units = np.outer(unit, unit)
-        each = [known_moments(_named(point).covariance)[0] / units for point in points]
+        each = [_named(point).covariance / units for point in points]
         return [Quantity("covariance in units of the columns", Euclidean(), each, answer.covariance / units)]
 
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         own = _named(point)
         # A missing cell speaks neither for nor against a row.
-        return np.linalg.norm(np.nan_to_num(X - own.mean) @ whitening(known_moments(own.covariance)[0]), axis=1)
+        return np.linalg.norm(np.nan_to_num(X - own.mean) @ whitening(own.covariance), axis=1)
 
 
 def whitening(covariance: Array) -> Array:
@@ -175,8 +208,3 @@ def _some_pairs(columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         chosen = np.sort(np.random.default_rng(columns).choice(len(first), _SOME, replace=False))
         first, second = first[chosen], second[chosen]
     return first, second
-
-
-def _named(point: Point) -> CovariancePoint:
-    """Return a point that may be a plain tuple, as one from a worker is, with names."""
-    return CovariancePoint(*point)  # type: ignore[arg-type]

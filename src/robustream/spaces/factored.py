@@ -40,11 +40,11 @@ class _Factored(Space):
 
     def mix(self, mixtures: Points, weights: Array) -> Array:
         dtype = mixtures[0].dtype
-        factor = np.concatenate(
-            [np.sqrt(weight) * mixture for mixture, weight in zip(mixtures, weights, strict=True) if weight > 0]
-            or [np.zeros_like(mixtures[0])],
-            axis=1,
-        )
+        used = np.flatnonzero(weights > 0)
+        if len(used) == 0:
+            return np.zeros_like(mixtures[0])
+        factor = np.concatenate([mixtures[k] for k in used.tolist()], axis=1)
+        factor = factor * np.repeat(np.sqrt(weights[used]), [mixtures[k].shape[1] for k in used.tolist()])
         return _compress(factor).astype(dtype, copy=False)
 
     def distances(self, mixture: Array, points: Points) -> Array:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point, known_moments
+from robustream.spaces.base import Array, Point, known_moments, move_moments
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.product import Part, ProductSpace, Quantity
+from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
 
 __all__ = [
     "LinearModels",
@@ -38,6 +38,8 @@ _DIGITS = 16
 # Batches whose noise differs by a larger factor (its logarithm) differ in that, whatever their errors are.
 _SAME_NOISE = float(np.log(1e6))
 
+# Parts that a point has under the same name, whatever is settled.
+_AS_IT_IS = frozenset(["coef", "log_scale", "log_cutoff", "quantiles", "scores"])
 _LEVEL = 1  # the place of the level among the parts, after the coefficients
 
 _CHUNK = 4_000_000  # numbers worked on at a time (32 MB)
@@ -56,6 +58,43 @@ class LinearPoint(NamedTuple):
     moments: Array | None = None  # covariance of the columns and targets of the rows it believes, about the centres
     quantiles: Array | None = None  # of the residuals of the rows it believes, outputs x levels
     scores: Array | None = None  # how far out the rows lie that it believes, over the cut-off (`learners.calibration`)
+
+
+class _ReadPoint(LinearPoint):
+    """A point with zeros for unknown moments, and what is asked of it again and again."""
+
+    known: NDArray[np.bool_] | None  # which columns and targets it knows the moments of; None if all
+
+    @cached_property
+    def varies(self) -> NDArray[np.bool_] | None:
+        """Which columns vary; None if all."""
+        assert self.moments is not None
+        spread = varying(self.moments, self.x_center)
+        return None if spread.all() else spread
+
+    @cached_property
+    def least_difference(self) -> Array:
+        """How far the predictions for each output may be from others and differ by rounding alone.
+
+        That is nothing at all, unless the batch fits exactly. Then half the digits count: columns that follow from
+        others cost the other half.
+        """
+        assert self.moments is not None
+        rounding = _rounding(self.moments, np.append(self.x_center, self.y_center), self.coef)[:, -1]
+        eps = float(np.finfo(self.moments.dtype).eps)
+        return np.where(np.exp(self.log_scale) <= rounding, rounding * eps ** (0.5 - _NO_DIGITS), 0.0)
+
+
+def _named(point: Point) -> _ReadPoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names; unknown moments are zero."""
+    if isinstance(point, _ReadPoint):
+        return point
+    linear = _ReadPoint(*point)  # type: ignore[arg-type]
+    moments, known = (None, None) if linear.moments is None else known_moments(linear.moments)
+    if known is not None:
+        linear = linear._replace(moments=moments)
+    linear.known = known
+    return linear
 
 
 class LinearValue(NamedTuple):
@@ -144,21 +183,14 @@ class LinearModels(ProductSpace):
         return np.asarray((noise[:, :, None] / deviations[:, None, :]).reshape(len(points), -1))
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
-        linear = _named(point)
-        name, known = LinearValue._fields[part], LinearValue(*(settled or ()))
-        if name == "coef":
-            return linear.coef
+        linear, name = _named(point), LinearValue._fields[part]
+        if name in _AS_IT_IS:
+            value: Array | None = getattr(linear, name)
+            return value
+        known = LinearValue(*(settled or ()))
         if name == "level":
             coef = linear.coef if known.coef is None else known.coef
             return np.asarray(linear.y_center - coef @ linear.x_center)
-        if name == "log_scale":
-            return linear.log_scale
-        if name == "log_cutoff":
-            return linear.log_cutoff
-        if name == "quantiles":
-            return linear.quantiles
-        if name == "scores":
-            return linear.scores
         if name == "variance":
             return None if linear.variance is None else self._variance_in_common(linear, known.center)
         if linear.moments is None:
@@ -184,18 +216,20 @@ class LinearModels(ProductSpace):
         moved = moved @ slope
         return np.asarray(moved @ linear.variance @ moved.T, dtype=linear.coef.dtype)
 
+    def read(self, point: Point) -> Point:
+        return _named(point)
+
     def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
         linear = _named(point)
         if linear.moments is None:
             return None
         name = LinearValue._fields[part]
         if name in ("center", "moments"):
-            known = known_moments(LinearPoint(*point).moments)[1]  # type: ignore[arg-type]
+            known = linear.known
             return known if known is None or name == "center" else np.outer(known, known)
         if part != self.primary:
             return None
-        spread = varying(linear.moments, linear.x_center)
-        return None if spread.all() else np.broadcast_to(spread, linear.coef.shape)
+        return None if linear.varies is None else np.broadcast_to(linear.varies, linear.coef.shape)
 
     def weigher(self, part: int, points: Sequence[Point]) -> Callable[[Array], Array] | None:
         """Return L' (coef - common) for moments L L': as long as the predictions for the batch's rows differ.
@@ -208,10 +242,31 @@ class LinearModels(ProductSpace):
         known = [point.moments[: self.columns, : self.columns] for point in linear if point.moments is not None]
         if part > _LEVEL or len(known) < len(points):
             return None
-        least = np.stack([_least_difference(point) for point in linear])
+        least = np.stack([point.least_difference for point in linear])
         if part == self.primary:
             return partial(_weigh, known, least)
         return partial(_without_rounding, least) if least.any() else None
+
+    def restate(
+        self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> Array | None:
+        name, old, new = LinearValue._fields[part], LinearValue(*before), LinearValue(*after)
+        value = mean.value
+        if name == "level" and old.coef is not None and new.coef is not None:
+            if mean.companion is None:
+                return None
+            return np.asarray(value + (old.coef - new.coef) @ mean.companion, dtype=value.dtype)
+        if name not in ("moments", "variance") or old.center is None or new.center is None:
+            return value
+        if name == "moments":
+            return move_moments(value, old.center, new.center)
+        shear = np.eye(self.columns + 1)
+        shear[:-1, -1] = (old.center - new.center)[: self.columns]
+        return np.asarray(shear @ value @ shear.T, dtype=value.dtype)
+
+    def companion(self, part: int, point: Point) -> Array | None:
+        # The level at other coefficients differs by what these say of the centre of the columns.
+        return _named(point).x_center if part == _LEVEL else None
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
@@ -277,18 +332,6 @@ def _rounding(moments: Array, center: Array, coef: Array) -> Array:
     with np.errstate(divide="ignore"):
         units = 1 / np.sqrt(np.diag(moments)[:columns].astype(np.float64))
     return np.asarray(digits * size[:, None] * np.append(units, 1.0))
-
-
-def _least_difference(point: LinearPoint) -> Array:
-    """Return how far the predictions for each output may be from others and differ by rounding alone.
-
-    That is nothing at all, unless the batch fits exactly. Then half the digits count: columns that follow from others
-    cost the other half.
-    """
-    assert point.moments is not None
-    rounding = _rounding(point.moments, np.append(point.x_center, point.y_center), point.coef)[:, -1]
-    eps = float(np.finfo(point.moments.dtype).eps)
-    return np.where(np.exp(point.log_scale) <= rounding, rounding * eps ** (0.5 - _NO_DIGITS), 0.0)
 
 
 def _without_rounding(least: Array, offsets: Array) -> Array:
@@ -430,9 +473,3 @@ def residual_distances(residuals: Array, scale: Array) -> Array:
     safe = np.maximum(scale, np.finfo(np.float64).tiny)
     largest: Array = (np.abs(residuals) / safe).max(axis=1).astype(np.float64, copy=False)
     return largest
-
-
-def _named(point: Point) -> LinearPoint:
-    """Return a point that may be a plain tuple, as one from a worker is, with names; unknown moments are zero."""
-    linear = LinearPoint(*point)  # type: ignore[arg-type]
-    return linear if linear.moments is None else linear._replace(moments=known_moments(linear.moments)[0])

@@ -23,7 +23,7 @@ from robustream.spaces.linear import (
     invert_moments,
     without_constants,
 )
-from robustream.spaces.product import Part, ProductSpace, Quantity
+from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
 
 __all__ = ["MomentModels", "MomentPoint"]
 
@@ -91,6 +91,11 @@ class MomentModels(ProductSpace):
         if name == "center":
             return center
         return moments if name == "moments" else moments.ravel()[_some_places(self.columns, self.outputs)]
+
+    def restate(
+        self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> Array | None:
+        return mean.value  # each part stands for itself
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> LinearSolution:
         """Solve for the coefficients; `rows` is the number of rows behind the moments."""

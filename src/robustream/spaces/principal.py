@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point, known_moments
+from robustream.spaces.base import Array, Point, known_moments, move_moments
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
-from robustream.spaces.product import Part, ProductSpace, Quantity
+from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
 
 __all__ = [
     "PrincipalAnswer",
@@ -36,6 +36,10 @@ _DIGITS = 1e4
 _TOLD, _FEWEST_TOLD = 100_000, 2
 
 
+# Parts that a point has under the same name, whatever is settled.
+_AS_IT_IS = frozenset(["log_scale", "log_cutoffs", "scores", "variance"])
+
+
 class PrincipalPoint(NamedTuple):
     """What is stored of a batch's principal components."""
 
@@ -50,6 +54,29 @@ class PrincipalPoint(NamedTuple):
     # Of each of the first directions the variances of its loadings and, last, of the variance along it, in units of the
     # largest such variance: told x (columns + 1).
     variance: Array | None = None
+
+
+class _ReadPoint(PrincipalPoint):
+    """A point with zeros for unknown moments, and what is asked of it again and again."""
+
+    known: NDArray[np.bool_] | None  # which columns it knows the moments of; None if all
+
+    @cached_property
+    def noise(self) -> float:
+        """The mean variance of the directions outside the subspace."""
+        return noise_variance(self.eigenvalues, self.total_variance, len(self.mean))
+
+
+def _named(point: Point) -> _ReadPoint:
+    """Return a point that may be a plain tuple, as one from a worker is, with names; unknown moments are zero."""
+    if isinstance(point, _ReadPoint):
+        return point
+    principal = _ReadPoint(*point)  # type: ignore[arg-type]
+    moments, known = (None, None) if principal.moments is None else known_moments(principal.moments)
+    if known is not None:
+        principal = principal._replace(moments=moments)
+    principal.known = known
+    return principal
 
 
 class PrincipalValue(NamedTuple):
@@ -147,46 +174,47 @@ class PrincipalModels(ProductSpace):
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         principal = _named(point)
         name = PrincipalValue._fields[part]
-        if name in ("log_scale", "subspace", "signal", "noise") and self._known_columns(point) is not None:
+        if name in ("log_scale", "subspace", "signal", "noise") and principal.known is not None:
             return None  # directions without some of the columns are those of another table
-        if name == "log_scale":
-            return principal.log_scale
+        if name in _AS_IT_IS:
+            value: Array | None = getattr(principal, name)
+            return value
         if name == "mean":
             # Compared in the settled units of the columns.
             return principal.mean / _scale(settled)
         if name == "subspace":
             return principal.basis
-        if name == "log_cutoffs":
-            return principal.log_cutoffs
-        if name == "scores":
-            return principal.scores
-        if name == "variance":
-            return principal.variance
         if name in ("center", "moments"):
             if principal.moments is None or name == "center":
                 return None if principal.moments is None else principal.mean
             # About the settled centre: what differs between batches belongs to the moments of all rows.
             known = PrincipalValue(*(settled or ())).center
             offset = np.zeros_like(principal.mean) if known is None else principal.mean - known
-            return known_moments(principal.moments)[0] + np.outer(offset, offset)
-        noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
+            return np.asarray(principal.moments + np.outer(offset, offset))
         if name == "noise":
-            return np.asarray(noise, dtype=principal.basis.dtype)
-        above = np.sqrt(np.maximum(principal.eigenvalues - noise, 0.0))
+            return np.asarray(principal.noise, dtype=principal.basis.dtype)
+        above = np.sqrt(np.maximum(principal.eigenvalues - principal.noise, 0.0))
         return principal.basis * above.astype(principal.basis.dtype)
 
-    def _known_columns(self, point: Point) -> NDArray[np.bool_] | None:
-        moments = _named(point).moments
-        return None if moments is None else known_moments(moments)[1]
+    def read(self, point: Point) -> Point:
+        return _named(point)
 
     def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
-        columns = self._known_columns(point)
+        columns = _named(point).known
         if columns is None or PrincipalValue._fields[part] not in ("mean", "center", "moments"):
             return None
         return np.outer(columns, columns) if PrincipalValue._fields[part] == "moments" else columns
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value
+
+    def restate(
+        self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> Array | None:
+        old, new = PrincipalValue(*before).center, PrincipalValue(*after).center
+        if PrincipalValue._fields[part] != "moments" or old is None or new is None:
+            return mean.value
+        return move_moments(mean.value, old, new)
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> PrincipalAnswer:
         """Read the model off the settled parts; from the moments only if all parts are means of the same batches."""
@@ -243,10 +271,9 @@ class PrincipalModels(ProductSpace):
 
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         principal = _named(point)
-        noise = noise_variance(principal.eigenvalues, principal.total_variance, self.columns)
         # A missing cell speaks neither for nor against a row.
         standard = np.nan_to_num((X - principal.mean) / np.exp(principal.log_scale))
-        distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, noise)
+        distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, principal.noise)
         return largest_over_cutoffs(distances, np.exp(principal.log_cutoffs))
 
     def spectrum_of(self, covariance: Array) -> Spectrum:
@@ -333,8 +360,3 @@ def principal_distances(
 def largest_over_cutoffs(distances: tuple[Array, Array], cutoffs: Array) -> Array:
     """Return the larger of the two distances, each over its cut-off: above 1 a row is outlying."""
     return np.maximum(distances[0] / cutoffs[0], distances[1] / cutoffs[1])
-
-
-def _named(point: Point) -> PrincipalPoint:
-    """Return a point that may be a plain tuple, as one from a worker is, with names."""
-    return PrincipalPoint(*point)  # type: ignore[arg-type]

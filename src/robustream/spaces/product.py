@@ -12,16 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point, Space
 
-__all__ = ["Part", "Parts", "ProductSpace", "Quantity", "Role"]
+__all__ = ["Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled"]
 
 
+# Values of parts, in their order, as far as they are settled.
+Settled: TypeAlias = Sequence[Array | None]
 Role = Literal["answer", "noise", "passenger"]
 
 
@@ -42,6 +44,13 @@ class Part(NamedTuple):
     def noun(self) -> str:
         """What people call it."""
         return self.said or self.name
+
+
+class PartMean(NamedTuple):
+    """The mean of a part over points, and that of what comes with it (`ProductSpace.companion`)."""
+
+    value: Array
+    companion: Array | None = None
 
 
 class Quantity(NamedTuple):
@@ -102,6 +111,10 @@ class ProductSpace(ABC):
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         """Read one part off a point, given the values of the parts before it; None if the point lacks it."""
 
+    def read(self, point: Point) -> Point:
+        """Return a point as it is best asked many times: what is worked out for it then stays with it."""
+        return point
+
     def known(self, part: int, point: Point) -> NDArray[np.bool_] | None:
         """Return which entries of a part the point really knows; None if all.
 
@@ -120,6 +133,19 @@ class ProductSpace(ABC):
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         """Turn the value of a part, as expressed in the light of those before it, into the part itself."""
         return value
+
+    def restate(
+        self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> Array | None:
+        """Return the mean of a part, taken in the light of some settled values, in the light of others near them.
+
+        None says that it has to be worked out anew from all points, which costs the more the more there are.
+        """
+        return None
+
+    def companion(self, part: int, point: Point) -> Array | None:
+        """Return what else of the points must be averaged for the mean of a part to be restated; None if nothing."""
+        return None
 
     def answer(self, settled: Sequence[Array | None], rows: int, averaged: bool) -> Any:
         """Return the model that the settled parts amount to.
@@ -175,3 +201,8 @@ class Parts(ProductSpace):
 
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         return point[part]
+
+    def restate(
+        self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> Array | None:
+        return mean.value
