@@ -15,6 +15,7 @@ __all__ = [
     "InvalidInputError",
     "NewerFormatError",
     "NotEnoughRowsError",
+    "ReadOnceWarning",
     "RequestError",
     "RobustreamError",
     "RowsLeftOutWarning",
@@ -89,6 +90,10 @@ class FailedBatchError(RobustreamError, RuntimeError):
 
 class FewRowsWarning(UserWarning):
     """There are fewer rows than numbers to be learned: many answers fit them exactly."""
+
+
+class ReadOnceWarning(UserWarning):
+    """A checkpoint was asked for of rows that can be read only once: to go on, they must be had anew."""
 
 
 class RowsLeftOutWarning(UserWarning):

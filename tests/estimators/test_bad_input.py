@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -185,3 +186,15 @@ def test_fewer_rows_than_coefficients_are_worth_a_warning(model):
         model.fit(X[:2], X[:2, 0])
     model.fit(X, X[:, 0])
     rs.OutlierRobustRegressor(alpha=0.1).fit(X[:2], X[:2, 0])
+
+
+@pytest.mark.parametrize(
+    "model", [rs.OutlierRobustPCA(1), rs.TrimmedPCA(1), rs.OutlierRobustCovariance()], ids=lambda m: type(m).__name__
+)
+def test_rows_that_any_such_model_fits_exactly_are_worth_a_warning(model):
+    X = np.random.default_rng(0).normal(size=(6, 4))
+    with pytest.warns(rs.errors.FewRowsWarning, match="any 2 rows fit such a model exactly"):
+        model.fit(X[:2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rs.errors.FewRowsWarning)
+        model.fit(X)

@@ -39,6 +39,12 @@ def test_rows_of_a_cursor_of_sqlite_as_dicts(frame, database):
     assert components(rows) == components(frame, batch_size=2_000)
 
 
+def test_a_batch_size_counts_for_rows_as_dicts(frame):
+    model = rs.fit(rs.OutlierRobustPCA(1, batch_size=500), frame.to_dict("records"))
+    assert [record.rows for record in model.batch_report_] == [500] * 4
+    assert model.components_.tobytes() == components(frame, batch_size=500)
+
+
 @pytest.mark.parametrize(("missing", "used"), [("use", 2_000), ("skip", 1_998)])
 def test_rows_as_a_list_of_dicts_with_holes(frame, missing, used):
     rows = frame.to_dict("records")

@@ -1,5 +1,8 @@
 """One door for frames that are not in memory as a whole: the same rows, whoever holds them."""
 
+import warnings
+from contextlib import nullcontext
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pa_dataset
@@ -123,3 +126,27 @@ def test_what_is_odd_about_files_is_in_the_notes_of_a_fit(tmp_path):
     (tmp_path / "4.parquet").write_bytes((tmp_path / "0.parquet").read_bytes())
     model = rs.fit(rs.OutlierRobustPCA(1), tmp_path, columns=["a", "b"])
     assert model.fit_notes_["files"] == [f"copies, byte for byte: {tmp_path / '4.parquet'} of {tmp_path / '0.parquet'}"]
+
+
+@pytest.mark.parametrize("kind", ["reader", "generator", "table"])
+def test_a_checkpoint_of_what_is_read_once_says_so(tmp_path, kind):
+    table = pa.table(dict(zip("abc", np.random.default_rng(0).normal(size=(3, 2000)), strict=True)))
+
+    def rows():
+        if kind == "table":
+            return table
+        return table.to_reader() if kind == "reader" else iter(table.to_batches(250))
+
+    def fitted(**options):
+        return rs.fit(rs.OutlierRobustPCA(1, batch_size=250), rows(), **options)
+
+    saved = {"checkpoint": tmp_path / "run", "checkpoint_every": 1}
+    once = kind != "table"
+    with pytest.warns(rs.errors.ReadOnceWarning, match="can be read only once") if once else nullcontext():
+        fitted(**saved, callbacks=[lambda event: event.batches == 3])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        resumed = fitted(**saved, resume=True)
+    assert any(issubclass(one.category, rs.errors.ReadOnceWarning) for one in said) == once
+    np.testing.assert_array_equal(resumed.components_, fitted().components_)
+    assert resumed.n_samples_seen_ == 2000

@@ -21,6 +21,7 @@ from robustream.estimators._device import (
     take_rows,
     take_weights,
 )
+from robustream.estimators._few_rows import warn_of_flat_rows
 from robustream.estimators._outlier_labels import RowLabelsMixin
 from robustream.estimators._reasons import ReasonsMixin, RowModel
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
@@ -132,6 +133,8 @@ class OutlierRobustCovariance(
             rows = take_rows(self, X, reset=True, minimum=2)
             self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
+        # As many rows as columns, or fewer, leave directions without any variance.
+        warn_of_flat_rows(len(rows), rows.shape[1] - 1, f"a covariance of {rows.shape[1]} columns")
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

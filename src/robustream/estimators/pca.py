@@ -23,6 +23,7 @@ from robustream.estimators._device import (
     take_rows,
     take_weights,
 )
+from robustream.estimators._few_rows import warn_of_flat_rows
 from robustream.estimators._outlier_labels import RowLabelsMixin
 from robustream.estimators._reasons import ReasonsMixin, RowModel
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
@@ -311,6 +312,9 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
             rows = take_rows(self, X, reset=True, minimum=2)
             self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
+        # Of a share of the variance it is not known how many it takes, but at least one.
+        components = 1 if _is_share(self.n_components) else check_n_components(self.n_components, rows.shape[1])
+        warn_of_flat_rows(len(rows), components, f"{components} components of {rows.shape[1]} columns and noise")
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

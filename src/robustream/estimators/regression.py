@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -14,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from robustream.aggregators import Aggregator, resolve_aggregator
-from robustream.errors import FewRowsWarning, InvalidInputError
+from robustream.errors import InvalidInputError
 from robustream.estimators._device import (
     AnswerMixin,
     as_numbers,
@@ -29,6 +28,7 @@ from robustream.estimators._device import (
     take_weights,
     with_gaps,
 )
+from robustream.estimators._few_rows import warn_of_few_rows
 from robustream.estimators._intervals import IntervalsMixin
 from robustream.estimators._outlier_labels import ResidualLabelsMixin
 from robustream.estimators._reasons import ReasonsMixin, RowModel
@@ -43,7 +43,7 @@ from robustream.sources.sparse import dense_batch
 from robustream.spaces import Array
 from robustream.spaces.linear import LinearSolution, LinearValue, invert_moments, residual_distances
 
-__all__ = ["Linear", "LinearMixin", "OutlierRobustRegressor", "check_alpha", "validate_targets", "warn_of_few_rows"]
+__all__ = ["Linear", "LinearMixin", "OutlierRobustRegressor", "check_alpha", "validate_targets"]
 
 # Noise below this part of the targets' own size is rounding.
 _ROUNDING = 1e-7
@@ -376,17 +376,6 @@ def validate_targets(
     if not np.isfinite(converted).all():
         raise InvalidInputError(f"y has values too large for the type of X ({rows.dtype})")
     return rows, converted[:, None] if single else converted, single
-
-
-def warn_of_few_rows(rows: int, unknowns: int) -> None:
-    """Warn where there are fewer equations than unknowns: the shortest of many exact answers was taken."""
-    if rows < unknowns:
-        warnings.warn(
-            f"{rows} rows cannot tell {unknowns} coefficients: many models fit them exactly, and this is the one with "
-            "the smallest coefficients. Take more rows, fewer columns, or a ridge penalty (alpha)",
-            FewRowsWarning,
-            stacklevel=3,
-        )
 
 
 def _with_targets(X: Any, y: Any, takes_gaps: bool) -> tuple[Any, Any]:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.estimators._device import take_rows
+from robustream.estimators._few_rows import warn_of_few_rows, warn_of_flat_rows
 from robustream.estimators.pca import Principal, ProjectionMixin, check_n_components
-from robustream.estimators.regression import Linear, LinearMixin, validate_targets, warn_of_few_rows
+from robustream.estimators.regression import Linear, LinearMixin, validate_targets
 from robustream.kernels.device_arrays import is_device_array, library_of
 from robustream.kernels.threads import one_blas_thread
 from robustream.learners import Learner, LinearProblem, PrincipalProblem, Trimmed
@@ -67,6 +68,7 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             answer = PrincipalModels(rows.shape[1], components).answer_of(point)
             self._library = library_of(X)
             self._fitted = Principal.of(answer, answer.spectrum, answer.cutoffs)
+        warn_of_flat_rows(len(rows), components, f"{components} components of {rows.shape[1]} columns and noise")
         return self
 
     def restore(self, answer: Mapping[str, Any]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError
+from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError, ReadOnceWarning
 from robustream.files import Tree, claim, exists
 from robustream.files.addresses import shown
 from robustream.kernels.threads import one_blas_thread
@@ -199,6 +200,8 @@ def fit(
                 run = resume_from(checkpoint, run, settings, batches.fingerprint()) or run
             writer = None
             if checkpoint is not None:
+                if batches.read_once:
+                    _warn_of_one_reading(source, checkpoint)
                 writer = CheckpointWriter(checkpoint, checkpoint_every, settings, batches.fingerprint())
             with ExitStack() as stack:
                 told = list(callbacks)
@@ -277,6 +280,15 @@ def _check_options(
         raise InvalidInputError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
     if resume and checkpoint is None:
         raise InvalidInputError("resume needs checkpoint=, the file to go on from")
+
+
+def _warn_of_one_reading(source: Any, checkpoint: str | os.PathLike[str]) -> None:
+    warnings.warn(
+        f"{type(source).__name__} can be read only once: to go on from the checkpoint {shown(checkpoint)}, give a new "
+        "one with the same rows from the first on. That they are the same is not checked",
+        ReadOnceWarning,
+        stacklevel=3,
+    )
 
 
 def _require_new(checkpoint: str | os.PathLike[str] | None, resume: bool) -> None:

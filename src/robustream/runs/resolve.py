@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 
 from robustream.errors import InvalidInputError
 from robustream.kernels.device_arrays import host_array, is_device_array
+from robustream.runs.batching import check_batch_size
 from robustream.runs.run import Layout
 from robustream.sources.base import Source
 from robustream.sources.dask import is_dask_collection
@@ -103,6 +104,7 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
         )
     if callable(source) or isinstance(source, Iterable):
         by_name = _names_columns(reading.target)
+        batch_size = check_batch_size(getattr(estimator, "batch_size", "auto"))  # for rows that come one by one
         items = IterableSource(
             source,
             target=_target_names(estimator, reading.target) if by_name else None,
@@ -112,6 +114,7 @@ def resolve_source(estimator: Any, source: Any, reading: ReadOptions) -> Resolve
             text_target=_classifies(estimator),
             weight=_weight_name(reading.weight),
             **_encoding_options(estimator, reading),
+            rows_together=None if batch_size == "auto" else batch_size,
         )
         opened = _open_source(estimator, items, _nothing_named(reading))
         opened = opened._replace(encoding=items.encoding)

@@ -66,6 +66,11 @@ class Source(ABC):
         """Whether only the thread that drives the run may read: a cursor of SQLite serves the one that made it."""
         return False
 
+    @property
+    def read_once(self) -> bool:
+        """Whether the rows are gone once they were read, as those of a reader, a cursor or a generator."""
+        return False
+
     def fingerprint(self) -> str | None:
         """Return a short digest that differs for other data or other batches; None if that cannot be told.
 

@@ -45,14 +45,14 @@ def is_row(item: Any) -> bool:
     return isinstance(item, Mapping) and all(value is None or np.ndim(value) == 0 for value in item.values())
 
 
-def _rows_together(items: Iterator[Any]) -> Iterator[Any]:
+def _rows_together(items: Iterator[Any], most: int) -> Iterator[Any]:
     """Yield the items, those that are rows many at a time, as a dict of columns."""
     rows: list[Mapping[str, Any]] = []
     for item in items:
         row = is_row(item)
         if row:
             rows.append(item)
-        if rows and (not row or len(rows) == _ROWS_TOGETHER):
+        if rows and (not row or len(rows) == most):
             yield _columns_of(rows)
             rows = []
         if not row:
@@ -70,8 +70,8 @@ class IterableSource(Source):
     """The items of an iterable, each of them a batch.
 
     An item is an array X, a pair (X, y) or a triple (X, y, weights) of which y may be None, a pandas or pyarrow table,
-    a dict of columns, or a `Batch`. Rows of one item are judged together. Dicts of single values are rows, and 10,000
-    of them a batch. The first usable item decides the columns; an item that does not have them is a failed batch. What
+    a dict of columns, or a `Batch`. Rows of one item are judged together. Dicts of single values are rows, and
+    `rows_together` of them a batch. The first usable item decides the columns; an item that does not have them is a failed batch. What
     the iterable itself raises is passed on.
 
     Parameters
@@ -80,6 +80,7 @@ class IterableSource(Source):
         read again; an iterator only once.
     target, columns, exclude, missing, text_target, numeric_only, encoder, weight : as for `Tables`; all but `missing`
         are for tables only, and levels of categories must be named.
+    rows_together : how many rows that come one by one, as dicts, make a batch; 10,000 if it is not said.
 
     Examples
     --------
@@ -101,12 +102,14 @@ class IterableSource(Source):
         numeric_only: bool = False,
         encoder: Encoder | None = None,
         weight: str | None = None,
+        rows_together: int | None = None,
     ) -> None:
         if not callable(items) and not isinstance(items, Iterable):
             raise InvalidInputError(
                 f"items must be an iterable of batches or a function that returns one, got {type(items).__name__}."
             )
         self._items = items
+        self._rows_together = _ROWS_TOGETHER if rows_together is None else check_count("rows_together", rows_together)
         self._used = False
         self._names: tuple[str, ...] | None = None
         self._options: dict[str, Any] = {
@@ -132,6 +135,11 @@ class IterableSource(Source):
     def own_thread(self) -> bool:
         """True: nobody knows where the items come from."""
         return True
+
+    @property
+    def read_once(self) -> bool:
+        """Whether the items are an iterator, and not something that gives a new one each time."""
+        return isinstance(self._items, Iterator)
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -161,7 +169,7 @@ class IterableSource(Source):
         from robustream.sources.tables.frames import FrameReader
 
         reader = FrameReader(**self._options)
-        for index, item in enumerate(_rows_together(items)):
+        for index, item in enumerate(_rows_together(items, self._rows_together)):
             # The first usable item decides the columns, wherever the reading starts.
             if index >= start or reader.selection is None:
                 batch = reader.batch(index, item)

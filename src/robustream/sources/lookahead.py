@@ -124,6 +124,11 @@ class _Peeked(Source):
         return (batch for batch in chain(seen, rest) if batch.index >= start)
 
     @property
+    def read_once(self) -> bool:
+        """Whether the source can be read only once."""
+        return self._source.read_once
+
+    @property
     def own_thread(self) -> bool:
         """Whether the thread that drives the run must read."""
         return self._source.own_thread

@@ -123,7 +123,8 @@ class StreamedTable(Selected):
 
     def in_batches(self, rows_per_batch: int) -> StreamSource:
         """Cut the rows into batches of so many rows; the last one may have fewer."""
-        return StreamSource(self._open, self._selection, check_count("rows_per_batch", rows_per_batch))
+        rows = check_count("rows_per_batch", rows_per_batch)
+        return StreamSource(self._open, self._selection, rows, read_once=not self._again)
 
     def _count_levels(self, columns: Sequence[str]) -> Mapping[str, LevelCounts]:
         reader = _open_stream(self._item, list(columns))
@@ -152,8 +153,10 @@ class StreamSource(Source):
         selection: Selection,
         rows_per_batch: int,
         prefix: str = "rows ",  # of labels
+        read_once: bool = False,
     ) -> None:
         self._open = opener
+        self._read_once = read_once
         self._selection = selection
         self._rows_per_batch = rows_per_batch
         self._prefix = prefix
@@ -161,6 +164,11 @@ class StreamSource(Source):
     @property
     def count(self) -> None:
         """None: nobody knows how many batches will come."""
+
+    @property
+    def read_once(self) -> bool:
+        """Whether the stream is gone once it was read."""
+        return self._read_once
 
     @property
     def own_thread(self) -> bool:

@@ -266,6 +266,11 @@ class ScreenedSource(Source):
         """Whether the thread that drives the run must read."""
         return self._source.own_thread
 
+    @property
+    def read_once(self) -> bool:
+        """Whether the source can be read only once."""
+        return self._source.read_once
+
     def partitions(self) -> Sequence[Partition] | None:
         """Return the partitions of the source; whoever reads them screens them."""
         partitions = self._source.partitions()
