@@ -162,6 +162,14 @@ def test_garbage_in_most_batches_fails_loudly_and_names_them():
         rs.OutlierRobustPCA(1, batch_size=10).fit(rows)
 
 
+def test_many_batches_that_fail_alike_are_named_together():
+    rows = np.tile(ROWS, (5, 1))
+    rows[:200] = 1e300
+    with pytest.raises(rs.errors.BelowQuorumError, match=r"rows 0-9, .*, rows 40-49 and 15 more: ") as raised:
+        rs.OutlierRobustPCA(1, batch_size=10).fit(rows)
+    assert len(str(raised.value)) < 300
+
+
 def test_garbage_in_some_batches_is_recorded():
     rows = np.tile(ROWS, (5, 1))
     rows[:40] = 1e300

@@ -382,7 +382,7 @@ def _own_store(scheme: str, user: str, bucket: str, query: str, process: int) ->
         if scheme in ("gs", "gcs") and not query:
             # By itself it would try for a quarter of an hour.
             return _Store(
-                pa_fs.GcsFileSystem(anonymous=user == "anonymous", retry_time_limit=timedelta(seconds=_ANSWER))
+                pa_fs.GcsFileSystem(anonymous=user == "anonymous", retry_time_limit=timedelta(seconds=_CONNECT))
             )
         if scheme == "az":
             return _Store(_azure())

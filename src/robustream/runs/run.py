@@ -68,8 +68,8 @@ from robustream.weights import batch_claims
 
 __all__ = ["Layout", "Plan", "Run", "Streaming", "unchanged_on_error"]
 
-# Batches that an error names.
-_NAMED_AT_MOST = 20
+# Reasons that an error names, and batches for each of them.
+_NAMED_AT_MOST, _NAMED_TOGETHER = 20, 5
 # Small calls are joined until there are this many times the rows of the smallest batch, for a learner that judges rows:
 # of so many it can tell 40% of bad ones (of rows of 40 calls of which 16 are bad, those of the others).
 _POOL = 10
@@ -304,8 +304,15 @@ class Run:
         if usable > share * total:
             return
         missing = [record for record in self.ledger.records if record.verdict in ("failed", "late")]
-        shown = "; ".join(f"{record.label}: {record.reason}" for record in missing[:_NAMED_AT_MOST])
-        shown += f"; and {len(missing) - _NAMED_AT_MOST} more" if len(missing) > _NAMED_AT_MOST else ""
+        labels: dict[str, list[str]] = {}  # one file of many batches must not hide what is wrong with the others
+        for record in missing:
+            labels.setdefault(record.reason, []).append(record.label)
+        shown = "; ".join(
+            f"{', '.join(named[:_NAMED_TOGETHER])}"
+            f"{f' and {len(named) - _NAMED_TOGETHER} more' if len(named) > _NAMED_TOGETHER else ''}: {reason}"
+            for reason, named in list(labels.items())[:_NAMED_AT_MOST]
+        )
+        shown += f"; and {len(labels) - _NAMED_AT_MOST} other reasons" if len(labels) > _NAMED_AT_MOST else ""
         raise BelowQuorumError(
             f"only {usable} of {total} batches gave a usable estimate, more than {share:.0%} are needed ({shown})"
         )

@@ -379,7 +379,9 @@ def _probe(path: str, wanted: Wanted, sizes: Mapping[str, int], limits: Limits) 
         broken = "this is a link to a file that is not there"
         return _Unusable(path, size, broken if os.path.islink(path) else "the file is not there any more")
     except Exception as error:
-        return _Unusable(path, size, explain(error, _FORMATS.get(format_name, "CSV")))
+        # Whatever is no table at all counts as one batch, however large it is; a table that is damaged by its size.
+        rows = 0 if isinstance(error, BombError) else None
+        return _Unusable(path, size, explain(error, _FORMATS.get(format_name, "CSV")), rows)
 
 
 def _size_of(path: str) -> int:

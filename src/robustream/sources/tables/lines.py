@@ -131,7 +131,7 @@ def first_lines(file: pa.NativeFile | BinaryIO, size: int, limits: Limits = _USU
             return b"".join(chunks), True
         if breaks >= 2:
             return b"".join(chunks), False
-    raise limits.too_long("no line ends within the first")
+    raise BombError(str(limits.too_long("no line ends within the first")))
 
 
 def row_ends(data: bytes, breaks_in_quotes: bool = False) -> list[int]:
