@@ -71,8 +71,8 @@ class IterableSource(Source):
 
     An item is an array X, a pair (X, y) or a triple (X, y, weights) of which y may be None, a pandas or pyarrow table,
     a dict of columns, or a `Batch`. Rows of one item are judged together. Dicts of single values are rows, and
-    `rows_together` of them a batch. The first usable item decides the columns; an item that does not have them is a failed batch. What
-    the iterable itself raises is passed on.
+    `rows_together` of them a batch. The first usable item decides the columns; an item that does not have them is a
+    failed batch. What the iterable itself raises is passed on.
 
     Parameters
     ----------
