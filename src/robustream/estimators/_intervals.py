@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 from sklearn.utils.validation import check_is_fitted
 
 from robustream.aggregators import Aggregator
@@ -33,6 +33,8 @@ __all__ = ["IntervalsMixin"]
 
 # Standard errors below it, relative to the coefficient, are rounding errors.
 _ROUNDING = 1e-12
+# Places at which a distribution function is worked out, and the part of its range below which a blur is not worth it.
+_PLACES, _LEAST_BLUR = 1000, 1e-4
 
 
 class Parameters(NamedTuple):
@@ -135,7 +137,8 @@ class IntervalsMixin:
         unsure = np.stack([((design @ matrix) * design).sum(axis=1) for matrix in np.nan_to_num(known.covariance)])
         noise = np.maximum(np.square(self._held_run().answer.scale.astype(np.float64)), np.finfo(np.float64).tiny)
         opened = 1.0 if missing is None else np.square(self._noise(missing, model)).T
-        wider = np.sqrt(opened + np.maximum(unsure, 0.0) / noise[:, None])
+        # The quantiles are those of rows for which the line is as unsure as it is on the average.
+        wider = np.sqrt((opened + np.maximum(unsure, 0.0) / noise[:, None]) / (1 + self._blur()[1]))
         found = (known.value @ design.T)[..., None] + wider[..., None] * quantiles[:, None, :]
         return given_back(found[0] if self.run_.layout.single else found.transpose(1, 0, 2), X)
 
@@ -151,8 +154,24 @@ class IntervalsMixin:
         laws, shares = [point.quantiles for point in points if point.quantiles is not None], run.believed_shares
         if len(laws) < len(points) or not laws:  # aggregators that keep no estimates have the mean of their quantiles
             laws, shares = [run.answer.quantiles], np.ones(1)
-        each = np.stack(laws).transpose(1, 0, 2)
-        return np.stack([_mixture_quantiles(law, shares, np.array(wanted)) for law in each])
+        each, (own, whole) = np.stack(laws).transpose(1, 0, 2), self._blur()
+        blur = np.sqrt(max(own - whole, 0.0)) * run.answer.scale.astype(np.float64)
+        return np.stack(
+            [_mixture_quantiles(law, shares, np.array(wanted), float(b)) for law, b in zip(each, blur, strict=True)]
+        )
+
+    def _blur(self) -> tuple[float, float]:
+        """Return how unsure the lines of the batches, and of all rows together, are where rows lie, on the average.
+
+        As variances, in units of that of the noise.
+        """
+        run, unknowns = self._held_run(), self._linear().coef.shape[-1] + bool(self.fit_intercept)
+        rows, shares = run.believed_rows, run.believed_shares
+        if not len(rows):
+            used, count = left_out_of(run.report), max(1, run.plan.aggregator.count(run.complete.state))
+            rows, shares = np.full(count, max(1.0, (used.seen - used.rows) / count)), np.full(count, 1 / count)
+        own, whole = (unknowns / np.maximum(count - unknowns, unknowns) for count in (rows, rows.sum()))
+        return float(shares @ own), float(whole)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the coefficients with standard errors, t values, p values and intervals as a table that prints."""
@@ -289,11 +308,22 @@ def _scaled(within: Array | None, between: Array, at_least: bool = False) -> Arr
     return within * factor[:, :, None] * factor[:, None, :]
 
 
-def _mixture_quantiles(quantiles: Array, shares: Array, wanted: Array) -> Array:
-    """Return quantiles of a mixture of laws, each given by its quantiles at LEVELS (laws x levels)."""
+def _mixture_quantiles(quantiles: Array, shares: Array, wanted: Array, blur: float) -> Array:
+    """Return quantiles of a mixture of laws, each given by its quantiles at LEVELS (laws x levels).
+
+    `blur` is the deviation of a normal error that the laws have in them and that is to be taken out, as that of the
+    lines of small batches: twice the distribution function less that which is blurred once more has it taken out up to
+    terms of its fourth power (van Cittert), also at a sharp end of the law, where a smaller scale would not help.
+    """
     masses = np.diff(LEVELS, prepend=0.0, append=1.0)
     each = (masses[1:] + masses[:-1]) / 2
-    values, weights = quantiles.ravel(), (shares[:, None] * each / each.sum()).ravel()
+    values, weights = quantiles.ravel().astype(np.float64), (shares[:, None] * each / each.sum()).ravel()
     order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order]) - weights[order] / 2
-    return np.interp(wanted, reached, values[order])
+    values, weights = values[order], weights[order]
+    reached = np.cumsum(weights) - weights / 2
+    if blur > _LEAST_BLUR * (values[-1] - values[0]):
+        places = np.interp(np.linspace(0, 1, _PLACES), np.linspace(0, 1, len(values)), values)
+        again = ndtr((places[:, None] - values) / blur) @ weights
+        reached = np.maximum.accumulate(2 * np.interp(places, values, reached) - again)
+        values = places
+    return np.interp(wanted, reached, values)

@@ -176,11 +176,11 @@ def direction_variance(
 
 
 def residual_quantiles(residuals: Array, leverage: Array) -> Array:
-    """Return the quantiles at LEVELS of the noise that residuals (rows x outputs) show, outputs x levels.
+    """Return the quantiles at LEVELS of residuals (rows x outputs) as if rows had been held back, outputs x levels.
 
-    A residual is smaller than the noise of its row by the root of 1 - leverage.
+    Such a residual is the noise of its row and, independent of it, what the line is off by there.
     """
-    noise = residuals / np.sqrt(1 - leverage)[:, None]
+    noise = residuals / (1 - leverage)[:, None]
     if is_device_array(noise):
         return np.asarray(np.quantile(noise, LEVELS, axis=0, method="weibull")).T
     noise.sort(axis=0)
