@@ -262,6 +262,7 @@ def test_a_call_of_weight_zero_is_no_call(name):
     np.testing.assert_allclose(answers(name, model)[:4], answers(name, whole)[:4], rtol=0.2, atol=0.2)
 
 
+@pytest.mark.filterwarnings("ignore::robustream.errors.FewRowsWarning")
 @pytest.mark.parametrize(("name", "columns"), [("regression", 520), ("pca", 2010), ("covariance", 2010)])
 def test_wide_tables_have_weights_too(name, columns):
     rng = np.random.default_rng(0)

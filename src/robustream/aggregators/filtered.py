@@ -33,7 +33,7 @@ __all__ = ["Filtered", "count_searched"]
 _NOTED_FACTOR = float(np.log(2.0))
 # Up to here every estimate is searched; from then on a search is made when their number, or that of a half-life, has
 # grown by a part of _PACE to twice that. Then the answer has moved by a quarter of its standard error.
-_ALWAYS, _PACE = 32, 8
+_ALWAYS, _PACE = 64, 8
 # An estimate that lies farther out than all that the search kept, by this factor, is something new.
 _NEW = 1.25
 # So many searches are made for what is new before the next that is due; from then on it is set aside until that one.
@@ -56,7 +56,7 @@ class Filtered(Keeping):
     Copies of an estimate, equal in every number, count once together, unless most of all estimates are equal. Where
     estimates differ by their nature, in a long tail without groups, none is dropped for it.
 
-    From 32 estimates on the search for the majority is made again at every 4th, from 64 on at every 8th and so on,
+    From 64 estimates on the search for the majority is made again at every 8th, from 128 on at every 16th and so on,
     when their number has grown by an 8th to a 16th. Those after the last search, in the order of their batches, are
     judged by what it found; one that lies farther out than all that it kept is a reason to search at once. What is no
     mean, such as the median noise, is that of the last search. So a look after every batch costs the same however many
@@ -229,8 +229,8 @@ def _work_out(state: Held, keep_groups: bool, last: _Memory | None) -> _Memory:
 def count_searched(count: int, half_life: float | None) -> int:
     """Return how many of so many estimates are searched at once, those after them being judged by what is found.
 
-    >>> [count_searched(count, None) for count in (31, 32, 35, 36, 100, 1000, 10000)]
-    [31, 32, 32, 36, 96, 960, 9216]
+    >>> [count_searched(count, None) for count in (63, 64, 71, 72, 100, 1000, 10000)]
+    [63, 64, 64, 72, 96, 960, 9216]
     """
     pace = count if half_life is None else min(count, int(half_life))
     return count if pace < _ALWAYS else count - count % ((1 << (pace.bit_length() - 1)) // _PACE)

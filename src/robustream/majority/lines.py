@@ -233,7 +233,7 @@ def _logistic(f: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def fit_gate(Z: Array, w: Array, a: Array) -> Array:
-    """Return the logistic regression of posteriors on log distances (rows of Z), signs fixed; flat if it gains little."""
+    """Return the logistic regression of posteriors on log distances (rows of Z); flat where it gains too little."""
     n, m = len(w), min(max(w.mean(), 0.01), 0.99)
     best, most = np.array([math.log(m / (1 - m)), 0.0, 0.0]), 0.0
     base = n * (m * best[0] - math.log1p(math.exp(best[0])))

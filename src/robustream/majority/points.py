@@ -266,9 +266,17 @@ def find_cut(points: Array, weights: Array | None = None) -> Cut:
 
 
 def _stand_apart(view: Array, kept: Mask) -> bool:
-    """Return whether the centres of both sides of a valley are as far apart as those of two groups that have one."""
-    middle = np.median(view[kept])
-    return bool(abs(np.median(view[~kept]) - middle) >= APART * MAD * np.median(np.abs(view[kept] - middle)))
+    """Return whether both sides of a valley are as far apart as two groups that have one: APART of their mean spread.
+
+    The side that is cut off counts with half of the other's spread at least, since chance makes narrow ones, and with
+    all of it at most, since points that are strewn widely stand apart too.
+    """
+    inside, outside = view[kept], view[~kept]
+    middles = np.median(inside), np.median(outside)
+    spreads = [np.median(np.abs(side - middle)) for side, middle in zip((inside, outside), middles, strict=True)]
+    return bool(
+        abs(middles[1] - middles[0]) >= APART * MAD * (spreads[0] + np.clip(spreads[1], spreads[0] / 2, spreads[0])) / 2
+    )
 
 
 def find_spread(points: Array, rows: bool = True) -> Spread | None:
