@@ -115,8 +115,8 @@ def test_the_order_of_arrival_has_no_say():
 def test_searches_become_rarer():
     counts = range(1, 20_000)
     searched = sorted({filtered.count_searched(count, None) for count in counts})
-    assert searched[:36] == [*range(1, 33), 36, 40, 44, 48]
-    assert len(searched) < 32 + 8 * 10
+    assert searched[:68] == [*range(1, 65), 72, 80, 88, 96]
+    assert len(searched) < 64 + 8 * 10
     assert all(count - filtered.count_searched(count, None) <= count / 8 for count in counts)
     # With a half-life, as many as it has estimates.
     assert all(count - filtered.count_searched(count, 100.0) < 8 for count in counts)

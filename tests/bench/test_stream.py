@@ -112,8 +112,9 @@ def test_memory_of_children_is_seen():
 def test_peaks_of_this_process_are_seen_although_the_memory_was_given_back():
     with PeakOfTree() as memory:
         before = resident_of_tree()
-        np.ones(8_000_000).sum()
-    assert memory.peak is None or memory.peak - before > 0.8 * 64e6
+        # So much that memory which other tests have given back is a small part of it.
+        np.ones(40_000_000).sum()
+    assert memory.peak is None or memory.peak - before > 0.8 * 320e6
 
 
 def test_processor_time_goes_on():

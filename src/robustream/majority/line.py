@@ -26,9 +26,9 @@ Least squares stands unless there is evidence against rows, of one of two kinds.
 
 Neither is enough where x alone decides which rows are bad: a bend, a regime or a category that the line leaves out does
 that too. So two lines have rivals that x decides, and the more ordinary the rival, the more a group must show beside.
-Where levels of categories explain the targets as well, nothing is left out; where one curve does (hinges and products
-of the columns, chosen forward), the group must stand apart in x and have a gap in the residuals; where two lines to
-either side of a threshold along x do, one of these is enough.
+Where levels of categories or one curve (hinges and products of the columns, chosen forward) explain the targets as
+well, the group must stand apart in x and have a gap in the residuals; where two lines to either side of a threshold
+along x do, one of these is enough.
 Groups are taken away one after another until no evidence is left. The answer is least squares of what remains, or the
 weighted fit of the model where good and bad rows overlap.
 
