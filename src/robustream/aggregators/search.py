@@ -103,8 +103,9 @@ def search(state: Held, keep_groups: bool, reader: Reader) -> Search:
         present, values = present_points(space, points, place, settled)
         judged = part.role != "passenger" and not keep_groups and count > 1
         if judged and len(values) and kept[present].any():
-            weigh = space.weigher(place, points if len(present) == count else [points[k] for k in present])
-            verdict = judge(part, values, recency[present], kept[present], weigh)
+            those = points if len(present) == count else [points[k] for k in present]
+            weigh, where = space.weigher(place, those), space.where(place, those)
+            verdict = judge(part, values, recency[present], kept[present], weigh, where)
             factors[place] = verdict.factors
             if verdict.rule is None:
                 goes_on = False

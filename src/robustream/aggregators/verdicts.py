@@ -29,6 +29,8 @@ _SCALE_FACTOR = float(np.log(8.0))
 # Measured, the largest of honest log scales exceeds it in 2 of 1,000 samples of 8 and hardly ever in larger ones where
 # they are normal, in 1 of 50 to 1 of 10 (of 8 to 100) where they have the tails of a t law with 3 degrees of freedom.
 _SCALE_SPREADS = 12.0
+# Share of the variance along the difference of two groups that the places of their rows must explain to excuse it.
+_EXPLAINED = 0.75
 _NORMAL_MAD = 1.482602218505602
 _FARTHEST = 1e6  # spreads; squares of these and their sums lose no digits of the others
 # Tangents of angles beyond this are right angles, and say no more.
@@ -69,8 +71,13 @@ class Verdict(NamedTuple):
 Weigh: TypeAlias = Callable[[Array], Array]
 
 
-def judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh | None) -> Verdict:
-    """Judge one part of all estimates; `kept` marks those that no earlier part spoke against."""
+def judge(
+    part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh | None, where: Array | None = None
+) -> Verdict:
+    """Judge one part of all estimates; `kept` marks those that no earlier part spoke against.
+
+    `where` says where the rows of each lie: what follows from that alone speaks against none.
+    """
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
     cloud, chart = _comparable(part.space, points, kept, weigh)
@@ -85,12 +92,12 @@ def judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh |
 
         searched = _compressed(cloud[places])
         found = majority(searched, weights[places], cells=False)
-        factors[places] = found.weights / weights[places]
-        for group in found.groups:
-            inside[places[group.members]] = False
-        inside[places] &= factors[places] > 0
-        # Coordinates that were made for these points alone say nothing of others.
-        rule = found.rule if searched.shape[1] == cloud.shape[1] else None
+        out = np.any([np.zeros(len(places), bool), *(group.members for group in found.groups)], axis=0)
+        if where is None or not out.any() or not _follows(where[places], searched, out):
+            factors[places] = found.weights / weights[places]
+            inside[places] = ~out & (factors[places] > 0)
+            # Coordinates that were made for these points alone say nothing of others.
+            rule = found.rule if searched.shape[1] == cloud.shape[1] else None
     center = np.average(cloud[inside], axis=0, weights=weights[inside]) if inside.any() else np.zeros(cloud.shape[1])
     scale = np.median(np.abs(cloud[inside] - center), axis=0) if inside.any() else np.ones(cloud.shape[1])
     scale = np.where(scale > 0, scale, scale.max(initial=0.0) if scale.max(initial=0.0) > 0 else 1.0)
@@ -104,6 +111,27 @@ def judge(part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh |
     elif rule is not None and len(places) >= FEW and typical > 0:
         going_on = _Searched(chart, rule, center, scale, typical, largest)
     return Verdict(inside, relative, {}, factors / largest, going_on)
+
+
+def _follows(where: Array, cloud: Array, out: Mask) -> bool:
+    """Return whether points that stand apart lie on one curve with the others, by where their rows lie.
+
+    Batches of a season, a site or a stage of growth have rows elsewhere and, where the truth is bent, another line.
+    Then the difference follows from the place, quadratically along the two directions in which places differ most, and
+    the places are one undivided population. (Those of bad batches whose rows lie elsewhere are not.)
+    """
+    from robustream.majority import majority
+
+    if len(where) < FEW or not where.shape[1]:
+        return False
+    left, sizes, _ = np.linalg.svd(where - where.mean(axis=0), full_matrices=False)
+    places = left[:, sizes > 1e-6 * sizes[0]][:, :2] * np.sqrt(len(where))
+    s = places.T
+    terms = np.stack([np.ones(len(where)), *s, *(s[i] * s[j] for i in range(len(s)) for j in range(i + 1))], axis=1)
+    apart = cloud[out].mean(axis=0) - cloud[~out].mean(axis=0)
+    view = cloud @ apart
+    rest = view - terms @ np.linalg.lstsq(terms, view, rcond=None)[0]
+    return bool(np.var(rest) < (1 - _EXPLAINED) * np.var(view)) and not majority(places, cells=False).groups
 
 
 def _lengths(cloud: Array, center: Array, scale: Array) -> Array:

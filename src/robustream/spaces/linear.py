@@ -247,6 +247,15 @@ class LinearModels(ProductSpace):
             return partial(_weigh, known, least)
         return partial(_without_rounding, least) if least.any() else None
 
+    def where(self, part: int, points: Sequence[Point]) -> Array | None:
+        linear = [_named(point) for point in points]
+        variances = [np.diag(point.moments)[: self.columns] for point in linear if point.moments is not None]
+        if part > _LEVEL or not variances:
+            return None
+        # In units of the spread within batches: what rows of the same places differ by says nothing.
+        unit = np.sqrt(np.median(variances, axis=0))
+        return np.stack([point.x_center for point in linear])[:, unit > 0] / unit[unit > 0]
+
     def restate(
         self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]
     ) -> Array | None:

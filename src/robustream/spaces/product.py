@@ -130,6 +130,13 @@ class ProductSpace(ABC):
         """
         return None
 
+    def where(self, part: int, points: Sequence[Point]) -> Array | None:
+        """Return where the rows of each point lie, in their usual spreads, if a part may follow from it; else None.
+
+        A line fitted to one end of a bend differs from one fitted to the other, and neither is bad.
+        """
+        return None
+
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         """Turn the value of a part, as expressed in the light of those before it, into the part itself."""
         return value
