@@ -256,3 +256,23 @@ def test_a_clear_group_is_what_the_models_of_two_lines_find(both_sides, monkeypa
     # Beside a background a posterior leaves out good rows beyond 2.5 scales too: 1.2% of normal ones.
     assert np.mean(quick.believed != line_of(X, y).believed) < 0.02
     np.testing.assert_array_equal(quick.weights, np.arange(ROWS) >= 300)
+
+
+@pytest.mark.parametrize("kind", ["strewn", "cluster"])
+def test_a_group_that_is_clear_in_x_is_what_the_models_of_two_lines_find(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = design(rng)
+    y = X @ COEF + rng.normal(size=ROWS)
+    X[:300] = X[:300] * 8 if kind == "strewn" else X[:300] + 9
+    y[:300] = 40 * rng.normal(size=300)
+    quick = line_of(X, y)
+    monkeypatch.setattr(line, "clear_in_x", lambda *_: None)
+    assert np.mean(quick.believed != line_of(X, y).believed) < 0.02
+    assert np.mean(quick.believed == (np.arange(ROWS) >= 300)) > 0.98
+
+
+def test_far_rows_that_follow_the_line_are_no_group_that_is_clear_in_x():
+    rng = np.random.default_rng(0)
+    X = design(rng)
+    X[:300] *= 8
+    assert not line_of(X, X @ COEF + rng.normal(size=ROWS)).groups

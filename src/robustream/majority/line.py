@@ -510,6 +510,42 @@ def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Fou
     return Found(_cut(b, gone), "their targets lie apart from the others' line", True)
 
 
+def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Found | None:
+    """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
+
+    What the models of two lines would find, at a tenth of their cost: a strong valley in the distances of x from its
+    nearer half, within which least squares leaves nothing to explain; beyond it hardly any row lies within FAR scales
+    of that line, and no curve explains where they lie.
+    """
+    m, k = len(A), A.shape[1] - 1
+    if any(column.levels is not None for column in columns):
+        return None
+    distance = x_views(Z, np.zeros(k - 1), (~near).astype(float))[1]
+    found = gaps(distance(Z)[None], DEPTH)[0]
+    inside = ~found.beyond(distance(Z))
+    if found.z < STRONG or math.isinf(found.high) or inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+        return None
+    inner, outer = A[inside], A[~inside]
+    b, L = fit_weighted(inner)
+    middle = smaller_half(np.einsum("ij,ij->i", inner[:, : k - 1], inner[:, : k - 1]))
+    if any(gap.z > EVIDENCE for gap in gaps(Z[inside].T)) or not is_ordinary(inner, b, L, *fit_weighted(inner[middle])):
+        return None
+    r = inner[:, k] - inner[:, :k] @ b
+    s = math.sqrt(float(r @ r) / max(len(r) - k, 1)) + 1e-12
+    off = outer[:, k] - outer[:, :k] @ b
+    if np.mean(np.abs(off) > FAR * s * np.sqrt(1 + leverage(outer[:, :k], L))) < AGREED:
+        return None
+    # Two lines with normal noise, one of them for rows beyond the gap.
+    own = outer[:, k] - outer[:, :k] @ fit_weighted(outer)[0]
+    spreads = ((len(r), s), (len(own), math.sqrt(float(own @ own) / max(len(own) - k, len(own) / 4)) + 1e-12))
+    lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
+    if curve_explains(A, lead - MARGIN - GAIN * m):
+        return None
+    return Found(
+        _sharp(lambda A: found.beyond(distance(A[:, :-2]))), "they lie apart in x and follow another line", False
+    )
+
+
 def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None."""
     m, k = len(A), A.shape[1] - 1
@@ -533,7 +569,7 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
         return None  # the noise of a count or a flag is not seen: residuals judge no row
-    if enough and not floor and (clear := clear_group(A, Z, columns, bh)):
+    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, near)):
         return clear
     models = best_two_lines(A, columns, near, bs, bh, floor)
     if not models:
