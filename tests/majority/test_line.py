@@ -276,3 +276,15 @@ def test_far_rows_that_follow_the_line_are_no_group_that_is_clear_in_x():
     X = design(rng)
     X[:300] *= 8
     assert not line_of(X, X @ COEF + rng.normal(size=ROWS)).groups
+
+
+@pytest.mark.parametrize("columns", [8, 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cluster_that_no_column_shows_does_not_draw_the_line_to_itself(columns, seed):
+    """Columns share a few strong factors; a cluster lies off them, so that least squares fits it by one direction."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(ROWS, 3)) @ (3 * rng.normal(size=(3, columns))) + rng.normal(size=(ROWS, columns))
+    y = X @ np.ones(columns) + rng.normal(size=ROWS)
+    X[:400] += 4 * rng.normal(size=columns)
+    y[:400] += 50
+    np.testing.assert_array_equal(line_of(X, y).believed, np.arange(ROWS) >= 400)

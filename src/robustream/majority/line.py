@@ -89,7 +89,18 @@ from robustream.majority.lines import (
     t_noise,
     within_chance,
 )
-from robustream.majority.points import HALF, STRONG, Group, gap
+from robustream.majority.points import (
+    AXES,
+    HALF,
+    STARTS,
+    STRONG,
+    Group,
+    climb,
+    fourth_moment_axes,
+    gap,
+    principal,
+    stand_apart,
+)
 
 # Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.
 Rule = Callable[[Array], tuple[Array, Mask]]
@@ -116,6 +127,7 @@ OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
+EXTREME = 3  # axes of the smallest kurtosis of x, and as many of the largest, that are looked along
 STEPS = 10  # parts of a view between which a threshold may lie
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
@@ -212,6 +224,44 @@ def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) ->
             if bad[out].mean() > AGREED and bad[out].sum() > 0.5 * bad.sum():
                 return _marks(view, found, turned)
     return None
+
+
+class HiddenGap(NamedTuple):
+    """A valley along a direction of x, which need not show in any column."""
+
+    direction: Array
+    gap: Gap
+
+    def beyond(self, Z: Array) -> Mask:
+        """Mark the rows on the smaller side."""
+        return self.gap.beyond(Z @ self.direction)
+
+
+def hidden_gap(Z: Array) -> HiddenGap | None:
+    """Return the most evident valley of x along leading axes, and directions of extreme kurtosis or skewness."""
+    if Z.shape[1] < 2:
+        return None
+    center, axes = principal(Z)
+    z = ((Z - center) @ axes).astype(np.float32)
+    fourth = fourth_moment_axes(z)
+    starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
+    lead = np.eye(z.shape[1], dtype=np.float32)[:, :AXES]
+    directions = axes @ np.hstack([lead, fourth[:, :EXTREME], fourth[:, -EXTREME:], climb(z, starts)]).astype(float)
+    views = (Z @ directions).T
+    found = gaps(views, DEPTH)
+    best = max(range(len(found)), key=lambda j: found[j].z)
+    if found[best].z < EVIDENCE or not stand_apart(views[best], ~found[best].beyond(views[best])):
+        return None
+    hidden = HiddenGap(directions[:, best], found[best])
+    # Along the discriminant of both sides they lie farther apart than along what showed them first.
+    bad = hidden.beyond(Z).astype(float)
+    inner, outer = (w @ Z / w.sum() for w in (1 - bad, bad))
+    deviations = Z - np.where(bad[:, None] > 0, outer, inner)
+    C = deviations.T @ deviations / len(Z)
+    C.flat[:: len(C) + 1] += 1e-6 * np.trace(C) / len(C) + 1e-12
+    direction = np.linalg.solve(C, outer - inner)
+    better = gaps((Z @ direction)[None], DEPTH)[0]
+    return HiddenGap(direction, better) if better.z > hidden.gap.z else hidden
 
 
 def _marks(view: Callable[[Array], Array], gap: Gap, turned: bool) -> Callable[[Array], Mask]:
@@ -401,9 +451,12 @@ def dense_part(v: Array) -> Mask:
 
 
 def best_two_lines(
-    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float
+    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float, inner: Mask | None = None
 ) -> list[TwoLines]:
-    """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to."""
+    """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to.
+
+    `inner` marks the larger side of a gap of x that columns do not show.
+    """
     m, k = len(A), A.shape[1] - 1
     r = A[:, k] - A[:, :k] @ bs
     c = math.sqrt(2 * math.pi) / (BACKGROUND * (NORMAL_MAD * float(np.median(np.abs(r))) + 1e-12))
@@ -422,6 +475,8 @@ def best_two_lines(
     apart = sorted((column for column in columns if column.gap.z > EVIDENCE), key=lambda column: -column.gap.z)
     for column in apart[:2]:
         starts.append(~column.gap.beyond(column.spread[few]))
+    if inner is not None:
+        starts.append(inner[few])
     race: list[TwoLines] = []
     for w in starts:
         if k < w.sum() < len(w):
@@ -510,20 +565,25 @@ def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Fou
     return Found(_cut(b, gone), "their targets lie apart from the others' line", True)
 
 
-def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Found | None:
+def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask, hidden: HiddenGap | None) -> Found | None:
     """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
 
-    What the models of two lines would find, at a tenth of their cost: a strong valley in the distances of x from its
-    nearer half, within which least squares leaves nothing to explain; beyond it hardly any row lies within FAR scales
-    of that line, and no curve explains where they lie.
+    What the models of two lines would find, at a tenth of their cost: a strong valley of x, along a direction or in the
+    distances from its nearer half, within which least squares leaves nothing to explain; beyond it hardly any row lies
+    within FAR scales of that line, and no curve explains where they lie.
     """
     m, k = len(A), A.shape[1] - 1
     if any(column.levels is not None for column in columns):
         return None
     distance = x_views(Z, np.zeros(k - 1), (~near).astype(float))[1]
     found = gaps(distance(Z)[None], DEPTH)[0]
-    inside = ~found.beyond(distance(Z))
-    if found.z < STRONG or math.isinf(found.high) or inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+    beyond = _marks(distance, found, False)
+    if math.isinf(found.high) or (hidden is not None and hidden.gap.z > found.z):
+        if hidden is None:
+            return None
+        beyond, found = hidden.beyond, hidden.gap
+    inside = ~beyond(Z)
+    if found.z < STRONG or inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
         return None
     inner, outer = A[inside], A[~inside]
     b, L = fit_weighted(inner)
@@ -541,9 +601,7 @@ def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Fou
     lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
     if curve_explains(A, lead - MARGIN - GAIN * m):
         return None
-    return Found(
-        _sharp(lambda A: found.beyond(distance(A[:, :-2]))), "they lie apart in x and follow another line", False
-    )
+    return Found(_sharp(lambda A: beyond(A[:, :-2])), "they lie apart in x and follow another line", False)
 
 
 def find_group(A: Array, rng: np.random.Generator) -> Found | None:
@@ -563,15 +621,21 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     near = smaller_half(np.einsum("ij,ij->i", A[:, :p], A[:, :p]))
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
+    hidden = hidden_gap(Z) if enough else None
     if enough and not any(column.gap.z > EVIDENCE for column in columns) and is_ordinary(A, bs, Ls, bh, Lh):
-        return None
+        # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
+        if hidden is None:
+            return None
+        b, L = fit_weighted(A[~hidden.beyond(Z)])
+        if within_chance(b - bs, L, s0):
+            return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
         return None  # the noise of a count or a flag is not seen: residuals judge no row
-    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, near)):
+    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, near, hidden)):
         return clear
-    models = best_two_lines(A, columns, near, bs, bh, floor)
+    models = best_two_lines(A, columns, near, bs, bh, floor, None if hidden is None else ~hidden.beyond(Z))
     if not models:
         return None
     best = models[0]

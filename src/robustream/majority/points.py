@@ -258,14 +258,14 @@ def find_cut(points: Array, weights: Array | None = None) -> Cut:
         below = views[best] <= thresholds[best]
         # The larger side is the majority; of lengths the inner one, if it may be.
         inner = np.average(below, weights=weights) >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
-        if z_scores[best] < VALLEY or _stand_apart(views[best], below if inner else ~below):
+        if z_scores[best] < VALLEY or stand_apart(views[best], below if inner else ~below):
             break
         z_scores[best] = 0.0
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
     return Cut(float(z_scores[best]), center, chosen[best], float(low), float(high))
 
 
-def _stand_apart(view: Array, kept: Mask) -> bool:
+def stand_apart(view: Array, kept: Mask) -> bool:
     """Return whether both sides of a valley are as far apart as two groups that have one: APART of their mean spread.
 
     The side that is cut off counts with half of the other's spread at least, since chance makes narrow ones, and with
