@@ -124,7 +124,7 @@ ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
 OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less, in the mean, are one
-KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
+KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend; of few columns at all deciles
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 EXTREME = 3  # axes of the smallest kurtosis of x, and as many of the largest, that are looked along
@@ -365,7 +365,8 @@ def curve_explains(A: Array, needed: float) -> bool:
         return False
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     X = np.clip(X, -5, 5).astype(np.float32)
-    q = np.quantile(X, KNOTS, axis=0).astype(np.float32)
+    knots = KNOTS if X.shape[1] > MOST_PRODUCTS else np.arange(1, STEPS) / STEPS
+    q = np.quantile(X, knots, axis=0).astype(np.float32)
     terms = [np.maximum(X - level, 0) for level in q]
     r0 = A[:, k] - A[:, :k] @ fit_weighted(A)[0]
     if X.shape[1] > MOST_PRODUCTS:  # of many columns those whose squares have most to do with the residuals
@@ -414,10 +415,11 @@ class Found(NamedTuple):
     by_row: bool = True  # whether the rule looks at each row for itself
 
 
-def attached_atom(y: Array) -> bool:
+def attached_atom(y: Array, zero: float) -> bool:
     """Tell whether many targets equal the smallest or largest and the others reach up to it, or most are one value.
 
-    Counts of 0, limits. Where most are one value, the others are all there is to learn from.
+    Counts of 0, limits. Where most are one value, the others are all there is to learn from. Nothing at all (`zero`) is
+    less than any limit: the others need not reach so near to it.
     """
     if np.unique(y, return_counts=True)[1].max() > HALF * len(y):
         return True
@@ -425,7 +427,9 @@ def attached_atom(y: Array) -> bool:
         at = y == edge
         if 0.05 < at.mean() < 0.95:
             low, quarter, upper = np.quantile(sign * (y[~at] - edge), [0.05, 0.25, 0.75])
-            if low < ATTACHED * (upper - quarter) and gaps(y[None, ~at])[0].z < EVIDENCE:
+            reach = (1.0 if abs(edge - zero) < ROUNDING else ATTACHED) * (upper - quarter)
+            others = spread_lattice(y[~at, None], np.random.default_rng(0))[0]
+            if low < reach and gaps(others.T)[0].z < EVIDENCE:
                 return True
     return False
 
@@ -604,11 +608,14 @@ def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask, hidden
     return Found(_sharp(lambda A: beyond(A[:, :-2])), "they lie apart in x and follow another line", False)
 
 
-def find_group(A: Array, rng: np.random.Generator) -> Found | None:
-    """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None."""
+def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Found | None:
+    """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None.
+
+    `zero` is a target of nothing, in the units of the rows.
+    """
     m, k = len(A), A.shape[1] - 1
     p = k - 1
-    if m < LEAST_PER_COLUMN * k or attached_atom(A[:, k]):
+    if m < LEAST_PER_COLUMN * k or attached_atom(A[:, k], zero):
         return None
     D, y = A[:, :k], A[:, k]
     Z, _ = spread_lattice(A[:, :p], rng)
@@ -662,11 +669,10 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     found = judge(A, Z, columns, best, one.evidence(), beats_skewed)
     if found is not None:
         return found
-    b, far = best.b, max(gap(np.abs(best.r1)), ROUNDING)
-    if 0 < np.count_nonzero(np.abs(best.r1) > far) <= max(FEW * m, FEW_ROWS):
-        return Found(
-            _sharp(lambda A: np.abs(A[:, -1] - A[:, :-1] @ b) > far), "a few lie far from the others' line", False
-        )
+    lengths = off_line(A, best.b, best.L)
+    far = max(gap(lengths), ROUNDING)
+    if 0 < np.count_nonzero(lengths > far) <= max(FEW * m, FEW_ROWS):
+        return Found(_sharp(lambda A: off_line(A, best.b, best.L) > far), "a few lie far from the others' line", False)
     # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
     heavy = rivals[0]
     normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
@@ -679,6 +685,11 @@ def find_group(A: Array, rng: np.random.Generator) -> Found | None:
     ):
         return Found(lambda A: (heavy.weights(A), np.zeros_like(A[:, 0], dtype=bool)), "", True, False)
     return None
+
+
+def off_line(A: Array, b: Array, L: Array) -> Array:
+    """Return how far rows are from a line, less what is not known of it where they lie: a flag that only they have."""
+    return np.abs(A[:, -1] - A[:, :-1] @ b) / np.sqrt(1 + leverage(A[:, :-1], L))
 
 
 def judge(
@@ -852,7 +863,7 @@ def majority_line(
     found: list[Found] = []
     left = np.ones(m, bool)
     for _ in range(ROUNDS):
-        group = find_group(A[left], rng)
+        group = find_group(A[left], rng, -middle / scale)
         if group is None or (group.last and not group.reason and found):
             break
         weights, gone = group.rule(A[left])
@@ -868,7 +879,7 @@ def majority_line(
         left[np.flatnonzero(left)[gone]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
     by_row = all(group.by_row for group in found)
-    b = fit_weighted(A[left])[0]
+    b, L = fit_weighted(A[left])
     lengths = np.empty_like(W)
     marks = [np.zeros_like(stuck) for _ in found] if by_row else []
 
@@ -883,7 +894,11 @@ def majority_line(
         over_rows(judge, n, p, X)
     if m < n:
         # A few far rows may be none of the sample: they are told by the line of what the search left.
-        far = ~stuck & (lengths > max(gap(lengths[~stuck]), ROUNDING))
+        limit = max(gap(lengths[~stuck]), ROUNDING)
+        far = ~stuck & (lengths > limit)
+        if 0 < far.sum() <= FEW * n:
+            some = np.flatnonzero(far)
+            far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, L) > limit
         if 0 < far.sum() <= FEW * n:
             groups.append(_group(far, "a few lie far from the others' line"))
             W[far] = 0.0
