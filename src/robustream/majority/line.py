@@ -112,6 +112,7 @@ ROUNDS = 6  # most groups that are taken away one after another
 MARGIN, GAIN = 5.0, 0.01  # log likelihood, and that for each row, by which two lines must beat every honest rival
 WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a better model, in tables of fewer rows
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
+EMPTY = 0.1  # the same of one that a curve does not explain: two normal groups have it at 6 spreads
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
 ATOM = 0.1  # share of the rows with one and the same value that makes having it a category
 ATTACHED = 0.5  # quartile ranges from a limit to the nearest twentieth: of a law cut at its tenth 0.2, at its end 1.3
@@ -744,7 +745,9 @@ def judge(
 
     if apart is None and not (jumps or valley > EVIDENCE) and split():
         return None
-    if (apart is None or not jumps) and bent():
+    # The residuals of a curve have valleys, too, but hardly one that is empty.
+    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE or (jumps and m < SMALL)
+    if (apart is None or not empty) and bent():
         return None
     if apart is not None and (apart(Z)[bad > 0.5].mean() > AGREED or split() or bent()):
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
