@@ -37,3 +37,15 @@ def test_bad_batches_are_rejected_wherever_their_rows_lie(elsewhere):
         X, y = season(rng, 0)
         batches.append((X + [60.0, 0.0] if elsewhere else X, 150 - y))
     assert verdicts(batches) == ["kept"] * 24 + ["rejected"] * 16
+
+
+@pytest.mark.parametrize("batches", [12, 42])
+def test_a_flag_that_is_the_same_for_a_whole_batch_has_the_effect_that_all_batches_say(batches):
+    rng = np.random.default_rng(0)
+    model = OutlierRobustRegressor(random_state=0)
+    for batch in range(batches):
+        X = np.column_stack([rng.normal(size=140), np.full(140, float(batch % 7 > 4))])
+        model.partial_fit(X, X @ [2.0, -9.0] + 20 + rng.normal(size=140))
+    assert {record.verdict for record in model.batch_report_} == {"kept"}
+    # Of 1,680 rows a quarter has the flag: a standard error of 0.06.
+    np.testing.assert_allclose(model.coef_, [2.0, -9.0], atol=0.3)

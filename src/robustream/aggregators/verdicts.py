@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from robustream.kernels.median import geometric_median
-from robustream.spaces import Array, LowRank, Part, Points, Space, Subspace, say_factor
+from robustream.spaces import Array, LowRank, Part, Places, Points, Space, Subspace, say_factor
 from robustream.spaces.factored import leading_directions
 
 if TYPE_CHECKING:  # its compiled loops are needed where there are estimates to judge, and nowhere before
@@ -31,6 +31,7 @@ _SCALE_FACTOR = float(np.log(8.0))
 _SCALE_SPREADS = 12.0
 # Share of the variance along the difference of two groups that the places of their rows must explain to excuse it.
 _EXPLAINED = 0.75
+_ROWS_A_TERM = 5  # batches for each column that is fixed in batches, below which anything is explained
 _NORMAL_MAD = 1.482602218505602
 _FARTHEST = 1e6  # spreads; squares of these and their sums lose no digits of the others
 # Tangents of angles beyond this are right angles, and say no more.
@@ -72,7 +73,7 @@ Weigh: TypeAlias = Callable[[Array], Array]
 
 
 def judge(
-    part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh | None, where: Array | None = None
+    part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh | None, where: Places | None = None
 ) -> Verdict:
     """Judge one part of all estimates; `kept` marks those that no earlier part spoke against.
 
@@ -84,16 +85,22 @@ def judge(
     inside, factors = kept.copy(), np.ones(len(kept))
     places = np.flatnonzero(kept)
     rule: Rule | None = None
+
+    def excused(out: Mask, searched: Array) -> bool:
+        return where is not None and _follows(Places(*(one[places] for one in where)), searched, out)
+
     if len(places) < FEW and cloud.shape[1]:
-        inside[places] = _nearest(cloud[places])
-        places = np.flatnonzero(inside)
+        near = _nearest(cloud[places])
+        if not near.all() and not excused(~near, cloud[places]):
+            inside[places] = near
+            places = np.flatnonzero(inside)
     if len(places) >= _FEWEST and cloud.shape[1]:
         from robustream.majority import majority
 
         searched = _compressed(cloud[places])
         found = majority(searched, weights[places], cells=False)
         out = np.any([np.zeros(len(places), bool), *(group.members for group in found.groups)], axis=0)
-        if where is None or not out.any() or not _follows(where[places], searched, out):
+        if not (out.any() and excused(out, searched)):
             factors[places] = found.weights / weights[places]
             inside[places] = ~out & (factors[places] > 0)
             # Coordinates that were made for these points alone say nothing of others.
@@ -113,25 +120,34 @@ def judge(
     return Verdict(inside, relative, {}, factors / largest, going_on)
 
 
-def _follows(where: Array, cloud: Array, out: Mask) -> bool:
+def _follows(where: Places, cloud: Array, out: Mask) -> bool:
     """Return whether points that stand apart lie on one curve with the others, by where their rows lie.
 
     Batches of a season, a site or a stage of growth have rows elsewhere and, where the truth is bent, another line.
     Then the difference follows from the place, quadratically along the two directions in which places differ most, and
     the places are one undivided population. (Those of bad batches whose rows lie elsewhere are not.)
+
+    A column that is the same for all rows of a batch, as a holiday is, may move a batch by any amount: what is linear
+    in such columns is theirs, and the answer of all batches together will say it.
     """
     from robustream.majority import majority
 
-    if len(where) < FEW or not where.shape[1]:
+    view = cloud @ (cloud[out].mean(axis=0) - cloud[~out].mean(axis=0))
+
+    def explain(terms: Array) -> bool:
+        terms = np.column_stack([np.ones(len(view)), terms])
+        rest = view - terms @ np.linalg.lstsq(terms, view, rcond=None)[0]
+        return bool(np.var(rest) < (1 - _EXPLAINED) * np.var(view))
+
+    if where.fixed.shape[1] and len(view) >= _ROWS_A_TERM * (1 + where.fixed.shape[1]) and explain(where.fixed):
+        return True
+    if len(view) < FEW or not where.varying.shape[1]:
         return False
-    left, sizes, _ = np.linalg.svd(where - where.mean(axis=0), full_matrices=False)
-    places = left[:, sizes > 1e-6 * sizes[0]][:, :2] * np.sqrt(len(where))
+    left, sizes, _ = np.linalg.svd(where.varying - where.varying.mean(axis=0), full_matrices=False)
+    places = left[:, sizes > 1e-6 * sizes[0]][:, :2] * np.sqrt(len(view))
     s = places.T
-    terms = np.stack([np.ones(len(where)), *s, *(s[i] * s[j] for i in range(len(s)) for j in range(i + 1))], axis=1)
-    apart = cloud[out].mean(axis=0) - cloud[~out].mean(axis=0)
-    view = cloud @ apart
-    rest = view - terms @ np.linalg.lstsq(terms, view, rcond=None)[0]
-    return bool(np.var(rest) < (1 - _EXPLAINED) * np.var(view)) and not majority(places, cells=False).groups
+    curve = np.stack([*s, *(s[i] * s[j] for i in range(len(s)) for j in range(i + 1))], axis=1)
+    return explain(curve) and not majority(places, cells=False).groups
 
 
 def _lengths(cloud: Array, center: Array, scale: Array) -> Array:

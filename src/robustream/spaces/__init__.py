@@ -7,7 +7,7 @@ from robustream.spaces.factored import LowRank, Subspace
 from robustream.spaces.linear import LinearModels
 from robustream.spaces.moments import MomentModels
 from robustream.spaces.principal import PrincipalModels
-from robustream.spaces.product import Part, PartMean, Parts, ProductSpace, Quantity, Settled
+from robustream.spaces.product import Part, PartMean, Parts, Places, ProductSpace, Quantity, Settled
 from robustream.spaces.reasons import say_differences, say_factor
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Part",
     "PartMean",
     "Parts",
+    "Places",
     "Point",
     "Points",
     "PrincipalModels",

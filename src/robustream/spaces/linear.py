@@ -13,7 +13,7 @@ from scipy import linalg
 
 from robustream.spaces.base import Array, Point, known_moments, move_moments
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
+from robustream.spaces.product import Part, PartMean, Places, ProductSpace, Quantity
 
 __all__ = [
     "LinearModels",
@@ -247,14 +247,15 @@ class LinearModels(ProductSpace):
             return partial(_weigh, known, least)
         return partial(_without_rounding, least) if least.any() else None
 
-    def where(self, part: int, points: Sequence[Point]) -> Array | None:
+    def where(self, part: int, points: Sequence[Point]) -> Places | None:
         linear = [_named(point) for point in points]
         variances = [np.diag(point.moments)[: self.columns] for point in linear if point.moments is not None]
         if part > _LEVEL or not variances:
             return None
+        unit, center = np.sqrt(np.median(variances, axis=0)), np.stack([point.x_center for point in linear])
+        fixed = center[:, (unit == 0) & (np.ptp(center, axis=0) > 0)]
         # In units of the spread within batches: what rows of the same places differ by says nothing.
-        unit = np.sqrt(np.median(variances, axis=0))
-        return np.stack([point.x_center for point in linear])[:, unit > 0] / unit[unit > 0]
+        return Places(center[:, unit > 0] / unit[unit > 0], fixed)
 
     def restate(
         self, part: int, mean: PartMean, before: Sequence[Array | None], after: Sequence[Array | None]

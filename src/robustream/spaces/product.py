@@ -62,6 +62,13 @@ class Quantity(NamedTuple):
     value: Array | None
 
 
+class Places(NamedTuple):
+    """Where the rows of points lie, a row for each point."""
+
+    varying: Array  # means of columns that vary within batches, in units of their usual spread there
+    fixed: Array  # values of columns that hardly any batch sees vary, so that none knows what they do
+
+
 class ProductSpace(ABC):
     """A space whose points are tuples of arrays, with a rule how to read each part off a point.
 
@@ -130,8 +137,8 @@ class ProductSpace(ABC):
         """
         return None
 
-    def where(self, part: int, points: Sequence[Point]) -> Array | None:
-        """Return where the rows of each point lie, in their usual spreads, if a part may follow from it; else None.
+    def where(self, part: int, points: Sequence[Point]) -> Places | None:
+        """Return where the rows of each point lie, if a part may follow from it; else None.
 
         A line fitted to one end of a bend differs from one fitted to the other, and neither is bad.
         """
