@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -70,6 +71,8 @@ __all__ = ["Layout", "Plan", "Run", "Streaming", "unchanged_on_error"]
 
 # Reasons that an error names, and batches for each of them.
 _NAMED_AT_MOST, _NAMED_TOGETHER = 20, 5
+# Of so many batches without gaps at least one is believed, in any run that has an answer worth the name.
+_WHOLE_BATCHES = 3
 # Small calls are joined until there are this many times the rows of the smallest batch, for a learner that judges rows:
 # of so many it can tell 40% of bad ones (of rows of 40 calls of which 16 are bad, those of the others).
 _POOL = 10
@@ -319,12 +322,23 @@ class Run:
 
     def require_columns(self) -> None:
         """Raise where no believed batch has a single cell of some column: nothing is known of it."""
-        points, columns = self.believed, self.layout.columns
-        for part in range(len(self.space.parts)):
-            masks = [mask for point in points if (mask := self.space.known(part, point)) is not None and mask.ndim == 1]
-            if not masks or len(masks) < len(points) or len(masks[0]) < columns:
+        columns, parts = self.layout.columns, range(len(self.space.parts))
+
+        def known(part: int, point: Point) -> NDArray[np.bool_] | None:
+            mask = self.space.known(part, point)
+            return None if mask is None or mask.ndim != 1 or len(mask) < columns else mask[:columns]
+
+        # Verdicts on all batches are dear; a few batches without gaps, of which one is believed, are all it takes.
+        held = self.plan.aggregator.held_points(self.complete.state)
+        whole = (point for point in held if all(known(part, point) is None for part in parts))
+        if len(list(islice(whole, _WHOLE_BATCHES))) == _WHOLE_BATCHES:
+            return
+        points = self.believed
+        for part in parts:
+            masks = [mask for point in points if (mask := known(part, point)) is not None]
+            if not masks or len(masks) < len(points):
                 continue
-            if len(empty := np.flatnonzero(~np.any([mask[:columns] for mask in masks], axis=0))):
+            if len(empty := np.flatnonzero(~np.any(masks, axis=0))):
                 named = ", ".join(repr(self.space.column_name(int(column))) for column in empty[:_NAMED_AT_MOST])
                 more = f" and {len(empty) - _NAMED_AT_MOST} more" if len(empty) > _NAMED_AT_MOST else ""
                 raise NotEnoughRowsError(
