@@ -35,7 +35,7 @@ def test_bad_batches_are_rejected_wherever_their_rows_lie(elsewhere):
     batches = [season(rng, 0) for _ in range(24)]
     for _ in range(16):
         X, y = season(rng, 0)
-        batches.append((X + [60.0, 0.0] if elsewhere else X, 150 - y))
+        batches.append((X + np.array([60.0, 0.0]) if elsewhere else X, 150 - y))
     assert verdicts(batches) == ["kept"] * 24 + ["rejected"] * 16
 
 
