@@ -31,6 +31,8 @@ _SCALE_FACTOR = float(np.log(8.0))
 _SCALE_SPREADS = 12.0
 # Share of the variance along the difference of two groups that the places of their rows must explain to excuse it.
 _EXPLAINED = 0.75
+_ELSEWHERE = 10.0  # spreads of rows within batches: batches that lie farther apart are no seasons of one thing
+_MANY = 0.2  # share of the estimates from which on they may be a season of their own
 _ROWS_A_TERM = 5  # batches for each column that is fixed in batches, below which anything is explained
 _NORMAL_MAD = 1.482602218505602
 _FARTHEST = 1e6  # spreads; squares of these and their sums lose no digits of the others
@@ -135,15 +137,20 @@ def _follows(where: Places, cloud: Array, out: Mask) -> bool:
     view = cloud @ (cloud[out].mean(axis=0) - cloud[~out].mean(axis=0))
 
     def explain(terms: Array) -> bool:
-        terms = np.column_stack([np.ones(len(view)), terms])
-        rest = view - terms @ np.linalg.lstsq(terms, view, rcond=None)[0]
-        return bool(np.var(rest) < (1 - _EXPLAINED) * np.var(view))
+        basis = np.linalg.qr(np.column_stack([np.ones(len(view)), terms]))[0]
+        # Each point as the others explain it: else a single one that lies far off would explain itself.
+        rest = (view - basis @ (basis.T @ view)) / np.maximum(1 - np.square(basis).sum(axis=1), 1e-9)
+        return bool(np.mean(np.square(rest)) < (1 - _EXPLAINED) * np.var(view))
 
     if where.fixed.shape[1] and len(view) >= _ROWS_A_TERM * (1 + where.fixed.shape[1]) and explain(where.fixed):
         return True
-    if len(view) < FEW or not where.varying.shape[1]:
+    # Of few it cannot be told whether their places are part of the others'.
+    if len(view) < FEW or out.mean() < _MANY or not where.varying.shape[1]:
         return False
-    left, sizes, _ = np.linalg.svd(where.varying - where.varying.mean(axis=0), full_matrices=False)
+    along = where.varying - np.median(where.varying, axis=0)
+    if np.abs(along).max() > _ELSEWHERE:
+        return False
+    left, sizes, _ = np.linalg.svd(along - along.mean(axis=0), full_matrices=False)
     places = left[:, sizes > 1e-6 * sizes[0]][:, :2] * np.sqrt(len(view))
     s = places.T
     curve = np.stack([*s, *(s[i] * s[j] for i in range(len(s)) for j in range(i + 1))], axis=1)

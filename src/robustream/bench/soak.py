@@ -47,7 +47,7 @@ _DEADLINE = 5.0
 # What an allocator may keep, in bytes; a leak of a kilobyte a batch would show as 50 MB.
 MEMORY_ALLOWED = 50_000_000
 # How long processes and sockets may take to go away, in seconds.
-_PATIENCE = 10.0
+_PATIENCE = 30.0
 # A run that has not ended after this many seconds hangs.
 _HANGING = 120.0
 

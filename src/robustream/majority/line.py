@@ -59,8 +59,10 @@ from numpy.typing import NDArray
 
 from robustream.kernels.rows import over_rows, row_blocks
 from robustream.majority.columns import (
+    FARTHEST,
     LATTICE,
     Keys,
+    column_units,
     copies,
     equal_by_chance,
     row_keys,
@@ -240,14 +242,19 @@ class HiddenGap(NamedTuple):
 
 def hidden_gap(Z: Array) -> HiddenGap | None:
     """Return the most evident valley of x along leading axes, and directions of extreme kurtosis or skewness."""
-    if Z.shape[1] < 2:
+    middles, units = column_units(Z)
+    use = units > 0  # columns that are mostly one value show no groups
+    if np.count_nonzero(use) < 2:
         return None
-    center, axes = principal(Z)
-    z = ((Z - center) @ axes).astype(np.float32)
+    scaled = np.clip((Z[:, use] - middles[use]) / units[use], -FARTHEST, FARTHEST)
+    center, axes = principal(scaled)
+    z = ((scaled - center) @ axes).astype(np.float32)
     fourth = fourth_moment_axes(z)
     starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
     lead = np.eye(z.shape[1], dtype=np.float32)[:, :AXES]
-    directions = axes @ np.hstack([lead, fourth[:, :EXTREME], fourth[:, -EXTREME:], climb(z, starts)]).astype(float)
+    found_in = axes @ np.hstack([lead, fourth[:, :EXTREME], fourth[:, -EXTREME:], climb(z, starts)]).astype(float)
+    directions = np.zeros((Z.shape[1], found_in.shape[1]))
+    directions[use] = found_in / units[use, None]
     views = (Z @ directions).T
     found = gaps(views, DEPTH)
     best = max(range(len(found)), key=lambda j: found[j].z)
@@ -901,7 +908,8 @@ def majority_line(
         far = ~stuck & (lengths > limit)
         if 0 < far.sum() <= FEW * n:
             some = np.flatnonzero(far)
-            far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, L) > limit
+            known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
+            far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, known) > limit
         if 0 < far.sum() <= FEW * n:
             groups.append(_group(far, "a few lie far from the others' line"))
             W[far] = 0.0
