@@ -226,29 +226,29 @@ def test_the_same_rows_have_the_same_bits_through_every_door(server, tmp_path):
 
 def test_models_checkpoints_reports_and_scores_are_written_there(server, tmp_path):
     for place in range(6):
-        server.put(f"work/in/{place}.csv", packed("a.csv", table(place)))
+        server.put(f"mine/in/{place}.csv", packed("a.csv", table(place)))
 
     def run(*command):
         done = CliRunner().invoke(main, command)
         assert done.exit_code == 0, done.output
         return done.output
 
-    fit = ["fit", "pca", "s3://work/in", "--checkpoint", "s3://work/run.checkpoint", "--out"]
-    said = run(*fit, "s3://work/m.safetensors", "--report", "s3://work/r.html")
-    assert "Model written to s3://work/m.safetensors, report to s3://work/r.html." in said
-    run(*fit, "s3://work/again.safetensors", "--resume", "-q")
-    assert addresses.read_bytes("s3://work/again.safetensors") == addresses.read_bytes("s3://work/m.safetensors")
-    assert b"s3://work/in/3.csv" in addresses.read_bytes("s3://work/r.html")
-    run("score", "s3://work/m.safetensors", "s3://work/in/*.csv", "-o", "s3://work/scored.parquet")
-    with addresses.open_address("s3://work/scored.parquet") as file:
+    fit = ["fit", "pca", "s3://mine/in", "--checkpoint", "s3://mine/run.checkpoint", "--out"]
+    said = run(*fit, "s3://mine/m.safetensors", "--report", "s3://mine/r.html")
+    assert "Model written to s3://mine/m.safetensors, report to s3://mine/r.html." in said
+    run(*fit, "s3://mine/again.safetensors", "--resume", "-q")
+    assert addresses.read_bytes("s3://mine/again.safetensors") == addresses.read_bytes("s3://mine/m.safetensors")
+    assert b"s3://mine/in/3.csv" in addresses.read_bytes("s3://mine/r.html")
+    run("score", "s3://mine/m.safetensors", "s3://mine/in/*.csv", "-o", "s3://mine/scored.parquet")
+    with addresses.open_address("s3://mine/scored.parquet") as file:
         assert pq.read_table(file).num_rows == 2400
-    assert "s3://work/m.safetensors" in run("inspect", "s3://work/m.safetensors")
-    run("report", "s3://work/m.safetensors", "-o", "s3://work/r2.html")
-    again = CliRunner().invoke(main, [*fit, "s3://work/x.safetensors"])
+    assert "s3://mine/m.safetensors" in run("inspect", "s3://mine/m.safetensors")
+    run("report", "s3://mine/m.safetensors", "-o", "s3://mine/r2.html")
+    again = CliRunner().invoke(main, [*fit, "s3://mine/x.safetensors"])
     assert again.exit_code == 6
-    assert "s3://work/run.checkpoint exists already" in again.output
-    with pytest.raises(FileNotFoundError, match="s3://work/none"):
-        rs.load("s3://work/none")
+    assert "s3://mine/run.checkpoint exists already" in again.output
+    with pytest.raises(FileNotFoundError, match="s3://mine/none"):
+        rs.load("s3://mine/none")
     local = tmp_path / "m.safetensors"
     run(*fit[:3], "-q", "--out", local.as_uri())
     assert rs.load(local.as_uri()).components_.tobytes() == rs.load(local).components_.tobytes()

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from robustream.kernels.median import geometric_median
 from robustream.spaces import Array, LowRank, Part, Places, Points, Space, Subspace, say_factor
-from robustream.spaces.factored import leading_directions
+from robustream.spaces.factored import middle_subspace
 
 if TYPE_CHECKING:  # its compiled loops are needed where there are estimates to judge, and nowhere before
     from robustream.majority import Rule
@@ -316,7 +315,7 @@ def _tangent(points: Points) -> tuple[Array, Chart]:
     there, and nothing can be said against any. Then it is asked how far the other directions lie outside of each.
     """
     stacked = np.stack([np.asarray(point, dtype=np.float64) for point in points])
-    reference = _middle(stacked)
+    reference = middle_subspace(stacked)
     common = np.median(np.linalg.norm(reference.T @ stacked, axis=2), axis=0) > _COMMON
     chart = _Tangent(reference, common, None)
     cloud = chart.place(stacked, None)
@@ -324,15 +323,6 @@ def _tangent(points: Points) -> tuple[Array, Chart]:
         return cloud, chart
     middle = np.median(cloud, axis=0)
     return cloud - middle, chart._replace(middle=middle)
-
-
-def _middle(stacked: Array) -> Array:
-    """Return the subspace nearest to all: the leading directions of the mean projector."""
-    count, columns, rank = stacked.shape
-    joined = stacked.transpose(1, 0, 2).reshape(columns, count * rank)
-    if columns > count * rank:
-        return leading_directions(joined, rank)
-    return np.asarray(linalg.eigh(joined @ joined.T, subset_by_index=(columns - rank, columns - 1))[1])
 
 
 def _judge_noise(part: Part, points: Points, weights: Array, kept: Mask) -> Verdict:

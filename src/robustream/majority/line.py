@@ -415,11 +415,10 @@ def curve_explains(A: Array, needed: float) -> bool:
 
 
 class Found(NamedTuple):
-    """A rule that takes rows away, in words, and whether it ends the search (good and bad rows overlap)."""
+    """A rule that takes rows away, and why in words; without these it only weighs them, and ends the search."""
 
     rule: Rule
     reason: str
-    last: bool
     by_row: bool = True  # whether the rule looks at each row for itself
 
 
@@ -572,9 +571,9 @@ def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Fou
     views = x_views(Z, (other - b)[: k - 1], bad)
     apart = gap_in_x(Z, views, bad)
     if apart is not None and apart(Z)[~within].mean() > AGREED:
-        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
+        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
     gone = Gap(STRONG, low, high)
-    return Found(_cut(b, gone), "their targets lie apart from the others' line", True)
+    return Found(_cut(b, gone), "their targets lie apart from the others' line")
 
 
 def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask, hidden: HiddenGap | None) -> Found | None:
@@ -613,7 +612,7 @@ def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask, hidden
     lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
     if curve_explains(A, lead - MARGIN - GAIN * m):
         return None
-    return Found(_sharp(lambda A: beyond(A[:, :-2])), "they lie apart in x and follow another line", False)
+    return Found(_sharp(lambda A: beyond(A[:, :-2])), "they lie apart in x and follow another line")
 
 
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Found | None:
@@ -680,7 +679,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     lengths = off_line(A, best.b, best.L)
     far = max(gap(lengths), ROUNDING)
     if 0 < np.count_nonzero(lengths > far) <= max(FEW * m, FEW_ROWS):
-        return Found(_sharp(lambda A: off_line(A, best.b, best.L) > far), "a few lie far from the others' line", False)
+        return Found(_sharp(lambda A: off_line(A, best.b, best.L) > far), "a few lie far from the others' line")
     # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
     heavy = rivals[0]
     normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
@@ -691,7 +690,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
         and within_chance(heavy.b - bs, Ls, s0)
         and beats_skewed(heavy.evidence())
     ):
-        return Found(lambda A: (heavy.weights(A), np.zeros_like(A[:, 0], dtype=bool)), "", True, False)
+        return Found(lambda A: (heavy.weights(A), np.zeros_like(A[:, 0], dtype=bool)), "", False)
     return None
 
 
@@ -757,15 +756,15 @@ def judge(
     if (apart is None or not empty) and bent():
         return None
     if apart is not None and (apart(Z)[bad > 0.5].mean() > AGREED or split() or bent()):
-        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line", False)
+        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
     parted = signed.z > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
     if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
-        return Found(_cut(best.b, signed), "their targets lie apart from the others' line", False)
+        return Found(_cut(best.b, signed), "their targets lie apart from the others' line")
     second = best.form != "none" and best.w2.sum() > 0.5 * (1 - best.w1).sum()
     clear = bool(np.mean((best.w1 > 0.1) & (best.w1 < 0.9)) <= UNCLEAR)
     rule = _posterior(best, clear, second)
-    return Found(rule, "they follow another line" if second else "they follow no line", not clear, False)
+    return Found(rule, "they follow another line" if second else "they follow no line", False)
 
 
 def _sharp(out: Callable[[Array], Mask]) -> Rule:
@@ -874,7 +873,7 @@ def majority_line(
     left = np.ones(m, bool)
     for _ in range(ROUNDS):
         group = find_group(A[left], rng, -middle / scale)
-        if group is None or (group.last and not group.reason and found):
+        if group is None or (not group.reason and found):
             break
         weights, gone = group.rule(A[left])
         if group.reason and weights.sum() < HALF * m:
@@ -884,7 +883,7 @@ def majority_line(
         if group.reason and not gone.any():
             break
         found.append(group)
-        if group.last and not group.reason:
+        if not group.reason:
             break
         left[np.flatnonzero(left)[gone]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
@@ -916,18 +915,16 @@ def majority_line(
     for mark, group in zip(marks, found, strict=False):
         groups.append(_group(mark & (W > 0), group.reason))
         W[mark] = 0.0
-    if not found or by_row:
-        return Line(W, tuple(groups))
-    A = rows(X, y, noise)
-    if not found[0].reason:
+    A = A if by_row else rows(X, y, noise)
+    if found and not found[0].reason:
         return Line(tail_weights(A, found[0].rule) * W, tuple(groups))
-    for group in found:
+    for group in () if by_row else found:
         inside = np.flatnonzero(W > 0)
         weights, gone = group.rule(A[inside] if len(inside) < n else A)
         members = np.zeros_like(stuck)
         members[inside[gone]] = True
         groups.append(_group(members, group.reason))
         W[inside] *= weights
-    if float(W.sum()) < HALF * n:
+    if found and float(W.sum()) < HALF * n:  # nor has any part of all rows
         return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]))
     return Line(W, tuple(groups))

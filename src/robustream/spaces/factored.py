@@ -15,7 +15,7 @@ from scipy import linalg
 
 from robustream.spaces.base import Array, Points, Space
 
-__all__ = ["LowRank", "Subspace", "fix_signs", "leading_directions"]
+__all__ = ["LowRank", "Subspace", "fix_signs", "leading_directions", "middle_subspace"]
 
 # Rows of Gram matrix worked on at a time hold about this many numbers (32 MB).
 _CHUNK = 4_000_000
@@ -99,7 +99,7 @@ class Subspace(_Factored):
         them; the isometric coordinates need all pairs of points, besides: 0.4 s for 1,000 of 100 x 5.
         """
         stacked = np.stack([np.asarray(point, dtype=np.float64) for point in points])
-        reference = _middle(stacked)
+        reference = middle_subspace(stacked)
         inside = reference.T @ stacked
         outside = stacked - reference @ inside
         left, cosines, right = np.linalg.svd(inside)
@@ -167,7 +167,7 @@ def leading_directions(factor: Array, rank: int) -> Array:
     return fix_signs(vectors[:, :rank])
 
 
-def _middle(stacked: Array) -> Array:
+def middle_subspace(stacked: Array) -> Array:
     """Return the subspace nearest to all: the leading directions of the mean projector."""
     count, columns, rank = stacked.shape
     joined = stacked.transpose(1, 0, 2).reshape(columns, count * rank)
