@@ -318,8 +318,8 @@ def _with_estimate(
         if pool.mixture is None:
             return None
         share = weight * factors.get(place, 1.0)
-        if pool.most_rows is not None:
-            share *= min(batch_claim(estimate.rows, estimate.total_weight, pool.most_each), pool.most_rows)
+        if pool.most_each is not None:
+            share *= batch_claim(estimate.rows, estimate.total_weight, pool.most_each)
         if not isinstance(part.space, Euclidean):
             total = pool.weight + share
             pools[place] = pool._replace(mixture=part.space.blend(pool.mixture, value, share / total), weight=total)

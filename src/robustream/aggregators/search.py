@@ -22,8 +22,6 @@ __all__ = ["Copies", "Outcome", "Pool", "Reader", "Search", "count_copies_once",
 
 Places: TypeAlias = NDArray[np.intp]
 
-# A row count that comes with an estimate is a claim: none counts for more than this many times the median one.
-_MOST_ROWS = 4.0
 # Estimates whose first numbers in so many parts are equal are compared in full.
 _TELLING = 3
 
@@ -43,8 +41,7 @@ class Pool(NamedTuple):
 
     mixture: Array | None = None  # None where it stays
     weight: Any = 0.0  # behind the mean: a number, or one for each entry
-    most_rows: float | None = None  # that a passenger counts with
-    most_each: float = 1.0  # that its rows weigh on average
+    most_each: float | None = None  # that rows of a passenger weigh on average, by which it counts
     companion: Array | None = None  # the mean of what comes with it
 
 
@@ -262,13 +259,11 @@ def _settle(
     part, shares = space.parts[place], weights[present] * kept[present]
     if place in factors:
         shares = shares * factors[place]
-    most_rows, most_each = None, 1.0
+    most_each = None
     if part.role == "passenger":
         claims = [(estimates[k].rows, estimates[k].total_weight) for k in present]
         most_each = most_weight(claims)
-        rows = np.array([batch_claim(*claim, most_each) for claim in claims])
-        most_rows = _MOST_ROWS * float(np.median(rows))
-        shares = shares * np.minimum(rows, most_rows)
+        shares = shares * np.array([batch_claim(*claim, most_each) for claim in claims])
     if not shares.sum() > 0:
         if part.role == "passenger":
             return None, Pool()
@@ -288,7 +283,7 @@ def _settle(
     if space.companion(place, whole[present[chosen[0]]]) is not None:
         beside: Any = np.array([space.companion(place, whole[k]) for k in present[chosen].tolist()])
         companion = np.einsum("i,i...->...", shares[chosen] / shares.sum(), beside)
-    pool = Pool(mixture, total, most_rows, most_each, companion)
+    pool = Pool(mixture, total, most_each, companion)
     return space.restore(place, part.space.project(mixture), settled), pool
 
 

@@ -94,9 +94,11 @@ from robustream.majority.lines import (
 from robustream.majority.points import (
     AXES,
     HALF,
+    HALF_OF_ROWS,
     STARTS,
     STRONG,
     Group,
+    before_peers,
     climb,
     fourth_moment_axes,
     gap,
@@ -870,22 +872,30 @@ def majority_line(
 
     A = rows(S, t, None if noise is None else noise[some])
     found: list[Found] = []
+    removed: list[NDArray[np.intp]] = []
+    distances: list[float] = []
     left = np.ones(m, bool)
     for _ in range(ROUNDS):
         group = find_group(A[left], rng, -middle / scale)
         if group is None or (not group.reason and found):
             break
         weights, gone = group.rule(A[left])
-        if group.reason and weights.sum() < HALF * m:
-            found = []  # no part has the majority: the groups are classes, and none is left out
-            left[:] = True
-            break
         if group.reason and not gone.any():
+            break
+        if group.reason:
+            b = fit_weighted(A[left], weights)[0]
+            distances.append(float(np.median(np.abs(A[left][gone] @ np.append(-b, 1.0)))))
+        if group.reason and weights.sum() < HALF_OF_ROWS * m:
+            # No part has the majority: the groups are classes, and none is left out that is not far from all.
+            found = found[: before_peers(distances)]
+            for places in removed[len(found) :]:
+                left[places] = True
             break
         found.append(group)
         if not group.reason:
             break
-        left[np.flatnonzero(left)[gone]] = False
+        removed.append(np.flatnonzero(left)[gone])
+        left[removed[-1]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
     by_row = all(group.by_row for group in found)
     b, L = fit_weighted(A[left])
@@ -925,6 +935,6 @@ def majority_line(
         members[inside[gone]] = True
         groups.append(_group(members, group.reason))
         W[inside] *= weights
-    if found and float(W.sum()) < HALF * n:  # nor has any part of all rows
+    if found and float(W.sum()) < HALF_OF_ROWS * n:  # nor has any part of all rows
         return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]))
     return Line(W, tuple(groups))

@@ -45,7 +45,7 @@ where two scatters differ; Coretto and Hennig (2016) for mixtures with a compone
 (1995) for weights by projections; Diakonikolas and Kane (2023) for what contamination makes impossible.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -87,6 +87,8 @@ APART = 4.0  # spreads between two groups with a valley: less is a law with one 
 MAD = 1.482602218505602  # of a normal law, by its deviation
 STRONG = 5.0  # z score from which on a valley needs no rival: saves time
 HALF = 0.53  # least share of the majority: a half, and the sampling error of two equal classes in 1,000 points
+HALF_OF_ROWS = 0.57  # the same of rows, of which more than 40% are not claimed to be told from a class
+PEERS = 4.0  # ratio of distances up to which groups are classes of one kind, and fall together
 CHANCE = 1e-3  # that honest points have a gap
 FEWEST = 8  # points of which anything can be said
 TRIES = 3  # starts from which two scales are fitted
@@ -333,7 +335,8 @@ def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
 def peel(points: Array, weights: Array, rows: bool = True) -> list[Cut | Spread] | None:
     """Return the divisions that peel groups off a sample; None where no majority is left."""
     kept, found = points, list[Cut | Spread]()
-    least = HALF * weights.sum()
+    distances = list[float]()
+    least = (HALF_OF_ROWS if rows else HALF) * weights.sum()
     while len(kept) >= FEWEST:
         division: Cut | Spread = find_cut(kept, weights)
         z = division.evidence if division.evidence >= VALLEY else 0.0
@@ -346,8 +349,23 @@ def peel(points: Array, weights: Array, rows: bool = True) -> list[Cut | Spread]
         if z == 0 or inside.all() or (divides and (z < DIVIDE or isinstance(division, Spread))):
             break
         found.append(division)
+        distances.append(float(np.linalg.norm(np.median(kept[inside], axis=0) - np.median(kept[~inside], axis=0))))
         kept, weights = kept[inside], weights[inside]
-    return found if weights.sum() >= least else None
+    if weights.sum() >= least:
+        return found
+    # No majority is left: the groups are classes, but for those that are far from all classes.
+    return found[: before_peers(distances)] or None
+
+
+def before_peers(distances: Sequence[float]) -> int:
+    """Return how many groups, in the order in which they were peeled off, are farther away than the last one's peers.
+
+    Where the last one leaves no majority it is a class beside what it leaves, and so are those that lie as near.
+    """
+    count = 0
+    while count < len(distances) - 1 and distances[count] > PEERS * max(distances[count + 1 :]):
+        count += 1
+    return count
 
 
 def gap(lengths: Array) -> float:
