@@ -31,6 +31,8 @@ Keys = NDArray[np.uint64]
 Places = NDArray[np.intp]
 
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
+CODE_APART = 2.0  # quartile ranges between a code at an end of a column and the nearest other value
+FEW_CODES = 0.01  # share of the rows from which on such a value is a code
 FEW = 0.05  # share of the rows from which on a filled-in value matters
 LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
 SPARSE = 0.5  # share of one value from which on a column is sparse, and tells nothing of outliers
@@ -108,17 +110,29 @@ def voices(times: Array, most: int) -> Places:
 
 
 def filled_values(points: Array) -> list[tuple[int, float]]:
-    """Return columns and the values that were filled into them."""
-    found = []
+    """Return columns and the values that were filled into them.
+
+    At an end of a column a value that many have is that of censored or zero-inflated data, unless it stands apart from
+    all others, as the codes -999 and 9999 do; what is a code in one column is one in the others.
+    """
+    found, ends = list[tuple[int, float]](), list[tuple[int, float, bool]]()
     ordered = np.sort(points, axis=0)
     ties = np.count_nonzero(ordered[1:] == ordered[:-1], axis=0)
-    for j in np.flatnonzero(ties > FEW * len(points)):  # missing cells are no ties: NaN is not equal to itself
+    for j in np.flatnonzero(ties > FEW_CODES * len(points)):  # missing cells are no ties: NaN is not equal to itself
         values, counts = np.unique(points[~np.isnan(points[:, j]), j], return_counts=True)
         top = int(np.argmax(counts))
         alone = ties[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
         if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
             found.append((int(j), float(values[top])))
-    return found
+        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST_CELLS else ():
+            usual = (counts.sum() - counts[end]) / (len(values) - 1)
+            if counts[end] > max(FEW_CODES * len(points), MANY * usual) and values[end] != 0:
+                inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]
+                lower, upper = np.quantile(inner, [0.25, 0.75])
+                apart = abs(values[end] - values[neighbour]) > CODE_APART * (upper - lower)
+                ends.append((int(j), float(values[end]), bool(apart)))
+    codes = {value for _, value, apart in ends if apart}
+    return found + [(j, value) for j, value, _ in ends if value in codes]
 
 
 def spread_lattice(points: Array, rng: np.random.Generator) -> tuple[Array, bool]:

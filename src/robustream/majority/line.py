@@ -65,6 +65,7 @@ from robustream.majority.columns import (
     column_units,
     copies,
     equal_by_chance,
+    filled_values,
     row_keys,
     row_states,
     spread_lattice,
@@ -124,6 +125,7 @@ AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
 SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
+MISFIT = 3.0  # median residuals of other rows that half of the rows with a filled-in value must exceed
 FEW, FEW_ROWS = 0.02, 6  # share, and in small tables number, of rows beyond a gap that are a few; more are a bend
 ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
@@ -825,6 +827,34 @@ def tail_weights(A: Array, rule: Rule) -> Array:
     return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones_like(r)
 
 
+def filled_rows(S: Array, t: Array, X: Array, y: Array) -> Mask | None:
+    """Mark rows that have a value filled into a column or the target, and do not follow the line of the others.
+
+    Equality to the last digit is evidence by itself; that they follow another line, or none, makes it matter. S and t
+    are the rows that are searched. None if there are none, or too many.
+    """
+    k = S.shape[1] + 1
+    codes = filled_values(np.column_stack([S, t]))
+    if not codes:
+        return None
+
+    def have(X: Array, y: Array) -> Mask:
+        marked: Mask = np.zeros_like(y, dtype=bool)
+        for j, value in codes:
+            marked |= (y if j == k - 1 else X[:, j]) == value
+        return marked
+
+    some = have(S, t)
+    if some.mean() > 1 - HALF_OF_ROWS or np.count_nonzero(~some) < LEAST_PER_COLUMN * k:
+        return None
+    center = S[~some].mean(axis=0)
+    unit = S[~some].std(axis=0)
+    A = np.column_stack([(S - center) / np.where(unit > 0, unit, 1.0), np.ones(len(t)), t - np.median(t)])
+    b, L = fit_weighted(A[~some])
+    off = off_line(A, b, L)
+    return have(X, y) if np.median(off[some]) > MISFIT * np.median(off[~some]) else None
+
+
 def majority_line(
     X: Array,
     y: Array,
@@ -853,6 +883,12 @@ def majority_line(
         S, t, some = S[repeated], t[repeated], some[repeated]
     stuck = np.isin(keys, artefacts) if len(artefacts) else np.zeros_like(keys, dtype=bool)
     groups = [_group(stuck, "they are copies of one row")] if stuck.any() else []
+    filled = filled_rows(S, t, X, y)
+    if filled is not None:
+        groups.append(_group(filled & ~stuck, "one value filled into a column"))
+        stuck = stuck | filled
+        whole = ~np.asarray(filled[some])
+        S, t, some = S[whole], t[whole], some[whole]
     m, rng = len(t), np.random.default_rng(seed)
     if m < LEAST_PER_COLUMN * (p + 1):
         return Line((~stuck).astype(float) if m else np.ones_like(stuck, dtype=float), tuple(groups) if m else ())
@@ -871,6 +907,7 @@ def majority_line(
         return A if noise is None else A / noise[:, None]
 
     A = rows(S, t, None if noise is None else noise[some])
+    least = HALF_OF_ROWS / (1 - float(stuck.mean())) * m if m else 0.0
     found: list[Found] = []
     removed: list[NDArray[np.intp]] = []
     distances: list[float] = []
@@ -885,7 +922,7 @@ def majority_line(
         if group.reason:
             b = fit_weighted(A[left], weights)[0]
             distances.append(float(np.median(np.abs(A[left][gone] @ np.append(-b, 1.0)))))
-        if group.reason and weights.sum() < HALF_OF_ROWS * m:
+        if group.reason and weights.sum() < least:
             # No part has the majority: the groups are classes, and none is left out that is not far from all.
             found = found[: before_peers(distances)]
             for places in removed[len(found) :]:

@@ -332,11 +332,14 @@ def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
     return views + [white[:, :j] for j in {1, 2, 4, narrow} if 0 < j <= narrow]
 
 
-def peel(points: Array, weights: Array, rows: bool = True) -> list[Cut | Spread] | None:
-    """Return the divisions that peel groups off a sample; None where no majority is left."""
+def peel(points: Array, weights: Array, rows: bool = True, gone: float = 0.0) -> list[Cut | Spread] | None:
+    """Return the divisions that peel groups off a sample; None where no majority is left.
+
+    `gone` is the share of all points that were left out before.
+    """
     kept, found = points, list[Cut | Spread]()
     distances = list[float]()
-    least = (HALF_OF_ROWS if rows else HALF) * weights.sum()
+    least = (HALF_OF_ROWS if rows else HALF) / (1 - gone) * weights.sum()
     while len(kept) >= FEWEST:
         division: Cut | Spread = find_cut(kept, weights)
         z = division.evidence if division.evidence >= VALLEY else 0.0
@@ -351,7 +354,7 @@ def peel(points: Array, weights: Array, rows: bool = True) -> list[Cut | Spread]
         found.append(division)
         distances.append(float(np.linalg.norm(np.median(kept[inside], axis=0) - np.median(kept[~inside], axis=0))))
         kept, weights = kept[inside], weights[inside]
-    if weights.sum() >= least:
+    if not found or weights.sum() >= least:
         return found
     # No majority is left: the groups are classes, but for those that are far from all classes.
     return found[: before_peers(distances)] or None
@@ -506,6 +509,7 @@ def majority(
             chosen, seen, missing = chosen[~spoilt], seen[~spoilt], None
     for _, _, member in left_out:
         belongs[member] = 0
+    out = float(1 - belongs.mean())
     if gaps is not None:
         missing = gaps if missing is None else missing | gaps
 
@@ -533,18 +537,18 @@ def majority(
             filled = scaled(slice(0, n))
             bad = np.abs(filled) > limit
             bad = bad if gone is None else gone | bad
-        divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]))
+        divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out)
         if limit is not None:
             kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
             # Undone if they were those of classes, or of rows that went.
             if divisions is None or cell_limits(raw[kept], VALLEY) is None:
                 bad = gone
-                divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]))
+                divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out)
         if bad is not None:
             filled = fill(scaled(slice(0, n)) if filled is None else filled, bad) if bad.any() else None
     else:
         bad, filled, (divisions, axes, sample) = _search_with_gaps(
-            raw, scaled(slice(0, n)), gone, chosen, keys, counts, cells
+            raw, scaled(slice(0, n)), gone, chosen, keys, counts, cells, out
         )
     divisions = divisions or []
     if bad is not None and bad.any():
@@ -592,7 +596,7 @@ Searched: TypeAlias = tuple[list[Cut | Spread] | None, Array | None, Array]
 
 
 def _search_with_gaps(
-    raw: Array, scaled: Array, gone: Mask, chosen: Labels, keys: Keys, weights: Array, rows: bool
+    raw: Array, scaled: Array, gone: Mask, chosen: Labels, keys: Keys, weights: Array, rows: bool, out: float
 ) -> tuple[Mask, Array | None, Searched]:
     """Return which cells are missing or bad, all scaled points with these filled, and what the search found."""
     known = np.where(gone[chosen], np.nan, raw)
@@ -602,7 +606,9 @@ def _search_with_gaps(
         if law is not None:
             bad, start = gone | law.bad(np.where(gone, np.nan, scaled)), (law.center, law.covariance)
         filled = complete(scaled, bad, chosen, keys, start).rows if bad.any() else None
-        searched = _search(raw if filled is None else np.where(bad[chosen], filled[chosen], raw), weights, rows)
+        searched = _search(
+            raw if filled is None else np.where(bad[chosen], filled[chosen], raw), weights, rows, None, out
+        )
         divisions, _, sample = searched
         kept = np.all([np.ones(len(sample), bool), *(~d.outside(sample) for d in divisions or ())], axis=0)
         if law is not None:
@@ -650,16 +656,16 @@ def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
     return bad if bad.any() else None
 
 
-def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None) -> Searched:
+def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None, gone: float = 0.0) -> Searched:
     """Return the divisions of a sample, the axes to which it was reduced for want of points, and it there."""
     if bad is not None and bad.any():
         sample = fill(sample, bad)
     _, axes = principal(sample)
     if axes.shape[1] == sample.shape[1]:
-        return peel(sample, weights, rows), None, sample
+        return peel(sample, weights, rows, gone), None, sample
     axes = axes / np.linalg.norm(axes, axis=0)
     sample = sample @ axes
-    return peel(sample, weights, rows), axes, sample
+    return peel(sample, weights, rows, gone), axes, sample
 
 
 def _weigher(sample: Array, divisions: list[Cut | Spread]) -> Callable[[Array], tuple[Array, Labels]] | None:
