@@ -761,8 +761,12 @@ def judge(
         return None
     if apart is not None and (apart(Z)[bad > 0.5].mean() > AGREED or split() or bent()):
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
-    parted = signed.z > EVIDENCE and np.mean(beyond == (best.w1 < 0.5)) > AGREED
-    if not agrees or (parted and abs(_skewness(r, best.w1, best.s)) > SKEWED):
+    deepest = gaps(r[None], EMPTY)[0]
+    off = 1 - best.w1
+    parted = deepest.z > EVIDENCE and off[deepest.beyond(r)].sum() > AGREED * off.sum()
+    if parted:
+        signed = deepest
+    if not agrees or parted:
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
         return Found(_cut(best.b, signed), "their targets lie apart from the others' line")
     second = best.form != "none" and best.w2.sum() > 0.5 * (1 - best.w1).sum()
