@@ -753,10 +753,10 @@ def judge(
     def bent() -> bool:
         return threshold_explains(A, level_views(columns, bad), lead) or curve_explains(A, lead)
 
-    if apart is None and not (jumps or valley > EVIDENCE) and split():
+    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE or (jumps and m < SMALL)
+    if apart is None and not empty and split():
         return None
     # The residuals of a curve have valleys, too, but hardly one that is empty.
-    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE or (jumps and m < SMALL)
     if (apart is None or not empty) and bent():
         return None
     if apart is not None and (apart(Z)[bad > 0.5].mean() > AGREED or split() or bent()):
