@@ -73,6 +73,7 @@ from robustream.majority.columns import (
 )
 from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import DEPTH, Array, valleys
+from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
     LEVEL,
     LOG_2PI,
@@ -445,6 +446,13 @@ def attached_atom(y: Array, zero: float) -> bool:
     return False
 
 
+def near_half(X: Array) -> Mask:
+    """Mark the half of the rows that is nearer to the middle, along whichever direction of x rows are far."""
+    X = np.clip(X, -FARTHEST, FARTHEST)
+    center, axes = principal(X)
+    return smaller_half(squared_lengths((X - center) @ axes))
+
+
 def concentrate(A: Array, b: Array, steps: int = 4) -> tuple[Array, float]:
     """Return residuals and their scale after least squares of the better half, repeated (Rousseeuw, Van Driessen)."""
     n, k = len(A), A.shape[1] - 1
@@ -636,17 +644,12 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     bs, Ls = fit_weighted(A)
     fit = D @ bs
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
-    near = smaller_half(np.einsum("ij,ij->i", A[:, :p], A[:, :p]))
+    near = near_half(A[:, :p])
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
-    hidden = hidden_gap(Z) if enough else None
     if enough and not any(column.gap.z > EVIDENCE for column in columns) and is_ordinary(A, bs, Ls, bh, Lh):
-        # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
-        if hidden is None:
-            return None
-        b, L = fit_weighted(A[~hidden.beyond(Z)])
-        if within_chance(b - bs, L, s0):
-            return None
+        return None
+    hidden = hidden_gap(Z) if enough else None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
