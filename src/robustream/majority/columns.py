@@ -96,10 +96,19 @@ def copies(points: Array, keys: Keys, everyone: Keys) -> tuple[NDArray[np.intp],
     return first[~np.isin(keys[first], artefacts)], artefacts
 
 
+def sorted_columns(points: Array) -> Array:
+    """Return the columns as sorted rows; missing cells come last."""
+    return np.sort(np.ascontiguousarray(points.T), axis=1)
+
+
+def ties(ordered: Array) -> Places:
+    """Return how many cells of each sorted column equal the one before; missing ones equal none."""
+    return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
+
+
 def equal_by_chance(points: Array) -> bool:
     """Tell whether different rows are those of a discrete table, in which chance makes rows equal."""
-    values = np.sort(points, axis=0)
-    return bool(np.mean(values[1:] != values[:-1], axis=0).max(initial=0) <= 0.5)
+    return bool(ties(sorted_columns(points)).min(initial=len(points)) >= 0.5 * (len(points) - 1))
 
 
 def voices(times: Array, most: int) -> Places:
@@ -109,19 +118,17 @@ def voices(times: Array, most: int) -> Places:
     return np.repeat(np.arange(len(times)), repeats)
 
 
-def filled_values(points: Array) -> list[tuple[int, float]]:
-    """Return columns and the values that were filled into them.
+def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
+    """Return columns and the values that were filled into them; `tied` are the `ties` of the columns.
 
     At an end of a column a value that many have is that of censored or zero-inflated data, unless it stands apart from
     all others, as the codes -999 and 9999 do; what is a code in one column is one in the others.
     """
     found, ends = list[tuple[int, float]](), list[tuple[int, float, bool]]()
-    ordered = np.sort(points, axis=0)
-    ties = np.count_nonzero(ordered[1:] == ordered[:-1], axis=0)
-    for j in np.flatnonzero(ties > FEW_CODES * len(points)):  # missing cells are no ties: NaN is not equal to itself
+    for j in np.flatnonzero(tied > FEW_CODES * len(points)):
         values, counts = np.unique(points[~np.isnan(points[:, j]), j], return_counts=True)
         top = int(np.argmax(counts))
-        alone = ties[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
+        alone = tied[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
         if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
             found.append((int(j), float(values[top])))
         for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST_CELLS else ():
@@ -135,12 +142,17 @@ def filled_values(points: Array) -> list[tuple[int, float]]:
     return found + [(j, value) for j, value, _ in ends if value in codes]
 
 
-def spread_lattice(points: Array, rng: np.random.Generator) -> tuple[Array, bool]:
-    """Return points with repeated values of discrete columns spread by triangular noise, and whether there are any."""
+def spread_lattice(points: Array, rng: np.random.Generator, tied: Places | None = None) -> tuple[Array, bool]:
+    """Return points with repeated values of discrete columns spread by triangular noise, and whether there are any.
+
+    `tied` are the `ties` of the columns, where they are known; where there are none the points come back as they are.
+    """
+    tied = ties(sorted_columns(points)) if tied is None else tied
+    if not tied.any():
+        return points, False
     points = points.copy()
-    ordered = np.sort(points, axis=0)
     spread = False
-    for j in np.flatnonzero(np.count_nonzero(ordered[1:] == ordered[:-1], axis=0)):
+    for j in np.flatnonzero(tied):
         there = np.flatnonzero(~np.isnan(points[:, j]))
         values, at, counts = np.unique(points[there, j], return_inverse=True, return_counts=True)
         if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there) or _is_sparse(values, counts):
@@ -165,9 +177,12 @@ def _is_sparse(values: Array, counts: Places) -> bool:
     return bool(counts[top] > (SPARSE if alone else RARE) * total and len(values) > 2)
 
 
-def column_units(points: Array) -> tuple[Array, Array]:
-    """Return centre and scale of the shortest half of each column's cells; the scale is 0 where there are too few."""
-    ordered = np.sort(points.T, axis=1)  # missing cells come last
+def column_units(points: Array, ordered: Array | None = None) -> tuple[Array, Array]:
+    """Return centre and scale of the shortest half of each column's cells; the scale is 0 where there are too few.
+
+    `ordered` are the `sorted_columns`, where they are known.
+    """
+    ordered = sorted_columns(points) if ordered is None else ordered
     if not len(points) or not np.isnan(ordered[:, -1]).any():
         return shortest_half(ordered) if len(points) else (np.zeros(len(ordered)), np.zeros(len(ordered)))
     there = np.count_nonzero(~np.isnan(ordered), axis=1)
@@ -236,8 +251,10 @@ def mend(x: Array, states: Keys | None = None) -> tuple[Array, int]:
     keys = row_keys(x[:, :0], row_states(x) if states is None else states)
     size = max(1500, 10 * p)
     some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    sample, _ = spread_lattice(np.asarray(x[some], dtype=float), np.random.default_rng(0))
-    center, unit = shortest_half(np.sort(sample.T, axis=1))
+    sample = np.asarray(x[some], dtype=float)
+    ordered = sorted_columns(sample)
+    sample, spread = spread_lattice(sample, np.random.default_rng(0), ties(ordered))
+    center, unit = column_units(sample, None if spread else ordered)
     use = np.flatnonzero(unit > 0)
     if len(use) < COLUMNS:
         return x, 0

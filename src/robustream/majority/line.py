@@ -62,13 +62,14 @@ from robustream.majority.columns import (
     FARTHEST,
     LATTICE,
     Keys,
-    column_units,
     copies,
     equal_by_chance,
     filled_values,
     row_keys,
     row_states,
+    sorted_columns,
     spread_lattice,
+    ties,
     voices,
 )
 from robustream.majority.columns import VALLEY as EVIDENCE
@@ -94,18 +95,13 @@ from robustream.majority.lines import (
     within_chance,
 )
 from robustream.majority.points import (
-    AXES,
     HALF,
     HALF_OF_ROWS,
-    STARTS,
     STRONG,
     Group,
     before_peers,
-    climb,
-    fourth_moment_axes,
     gap,
     principal,
-    stand_apart,
 )
 
 # Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.
@@ -116,7 +112,6 @@ RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
 MARGIN, GAIN = 5.0, 0.01  # log likelihood, and that for each row, by which two lines must beat every honest rival
-WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a better model, in tables of fewer rows
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 EMPTY = 0.1  # the same of one that a curve does not explain: two normal groups have it at 6 spreads
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
@@ -124,7 +119,6 @@ ATOM = 0.1  # share of the rows with one and the same value that makes having it
 ATTACHED = 0.5  # quartile ranges from a limit to the nearest twentieth: of a law cut at its tenth 0.2, at its end 1.3
 AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows agree, and that one of them covers
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
-SKEWED = 5.0  # z score of the skewness of the majority's residuals, from which on groups are cut at the valley
 UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on good and bad rows overlap
 MISFIT = 3.0  # median residuals of other rows that half of the rows with a filled-in value must exceed
 FEW, FEW_ROWS = 0.005, 6  # share, and in small tables number, of rows beyond a gap that are a few; more are a bend
@@ -135,7 +129,6 @@ OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend; of few columns at all deciles
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
-EXTREME = 3  # axes of the smallest kurtosis of x, and as many of the largest, that are looked along
 STEPS = 10  # parts of a view between which a threshold may lie
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
@@ -232,49 +225,6 @@ def gap_in_x(Z: Array, views: Sequence[Callable[[Array], Array]], bad: Array) ->
             if bad[out].mean() > AGREED and bad[out].sum() > 0.5 * bad.sum():
                 return _marks(view, found, turned)
     return None
-
-
-class HiddenGap(NamedTuple):
-    """A valley along a direction of x, which need not show in any column."""
-
-    direction: Array
-    gap: Gap
-
-    def beyond(self, Z: Array) -> Mask:
-        """Mark the rows on the smaller side."""
-        return self.gap.beyond(Z @ self.direction)
-
-
-def hidden_gap(Z: Array) -> HiddenGap | None:
-    """Return the most evident valley of x along leading axes, and directions of extreme kurtosis or skewness."""
-    middles, units = column_units(Z)
-    use = units > 0  # columns that are mostly one value show no groups
-    if np.count_nonzero(use) < 2:
-        return None
-    scaled = np.clip((Z[:, use] - middles[use]) / units[use], -FARTHEST, FARTHEST)
-    center, axes = principal(scaled)
-    z = ((scaled - center) @ axes).astype(np.float32)
-    fourth = fourth_moment_axes(z)
-    starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
-    lead = np.eye(z.shape[1], dtype=np.float32)[:, :AXES]
-    found_in = axes @ np.hstack([lead, fourth[:, :EXTREME], fourth[:, -EXTREME:], climb(z, starts)]).astype(float)
-    directions = np.zeros((Z.shape[1], found_in.shape[1]))
-    directions[use] = found_in / units[use, None]
-    views = (Z @ directions).T
-    found = gaps(views, DEPTH)
-    best = max(range(len(found)), key=lambda j: found[j].z)
-    if found[best].z < EVIDENCE or not stand_apart(views[best], ~found[best].beyond(views[best])):
-        return None
-    hidden = HiddenGap(directions[:, best], found[best])
-    # Along the discriminant of both sides they lie farther apart than along what showed them first.
-    bad = hidden.beyond(Z).astype(float)
-    inner, outer = (w @ Z / w.sum() for w in (1 - bad, bad))
-    deviations = Z - np.where(bad[:, None] > 0, outer, inner)
-    C = deviations.T @ deviations / len(Z)
-    C.flat[:: len(C) + 1] += 1e-6 * np.trace(C) / len(C) + 1e-12
-    direction = np.linalg.solve(C, outer - inner)
-    better = gaps((Z @ direction)[None], DEPTH)[0]
-    return HiddenGap(direction, better) if better.z > hidden.gap.z else hidden
 
 
 def _marks(view: Callable[[Array], Array], gap: Gap, turned: bool) -> Callable[[Array], Mask]:
@@ -433,14 +383,18 @@ def attached_atom(y: Array, zero: float) -> bool:
     Counts of 0, limits. Where most are one value, the others are all there is to learn from. Nothing at all (`zero`) is
     less than any limit: the others need not reach so near to it.
     """
-    if np.unique(y, return_counts=True)[1].max() > HALF * len(y):
+    levels, counts = np.unique(y, return_counts=True)
+    if len(levels) == len(y):
+        return False
+    if counts.max() > HALF * len(y):
         return True
     for edge, sign in ((y.min(), 1.0), (y.max(), -1.0)):
         at = y == edge
         if 0.05 < at.mean() < 0.95:
             low, quarter, upper = np.quantile(sign * (y[~at] - edge), [0.05, 0.25, 0.75])
             reach = (1.0 if abs(edge - zero) < ROUNDING else ATTACHED) * (upper - quarter)
-            others = spread_lattice(y[~at, None], np.random.default_rng(0))[0]
+            others = y[~at, None]
+            others = spread_lattice(others, np.random.default_rng(0))[0]
             if low < reach and gaps(others.T)[0].z < EVIDENCE:
                 return True
     return False
@@ -474,12 +428,9 @@ def dense_part(v: Array) -> Mask:
 
 
 def best_two_lines(
-    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float, inner: Mask | None = None
+    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float
 ) -> list[TwoLines]:
-    """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to.
-
-    `inner` marks the larger side of a gap of x that columns do not show.
-    """
+    """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to."""
     m, k = len(A), A.shape[1] - 1
     r = A[:, k] - A[:, :k] @ bs
     c = math.sqrt(2 * math.pi) / (BACKGROUND * (NORMAL_MAD * float(np.median(np.abs(r))) + 1e-12))
@@ -498,8 +449,6 @@ def best_two_lines(
     apart = sorted((column for column in columns if column.gap.z > EVIDENCE), key=lambda column: -column.gap.z)
     for column in apart[:2]:
         starts.append(~column.gap.beyond(column.spread[few]))
-    if inner is not None:
-        starts.append(inner[few])
     race: list[TwoLines] = []
     for w in starts:
         if k < w.sum() < len(w):
@@ -588,7 +537,7 @@ def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Fou
     return Found(_cut(b, gone), "their targets lie apart from the others' line")
 
 
-def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask, hidden: HiddenGap | None) -> Found | None:
+def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Found | None:
     """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
 
     What the models of two lines would find, at a tenth of their cost: a strong valley of x, along a direction or in the
@@ -601,10 +550,8 @@ def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask, hidden
     distance = x_views(Z, np.zeros(k - 1), (~near).astype(float))[1]
     found = gaps(distance(Z)[None], DEPTH)[0]
     beyond = _marks(distance, found, False)
-    if math.isinf(found.high) or (hidden is not None and hidden.gap.z > found.z):
-        if hidden is None:
-            return None
-        beyond, found = hidden.beyond, hidden.gap
+    if math.isinf(found.high):
+        return None
     inside = ~beyond(Z)
     if found.z < STRONG or inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
         return None
@@ -637,9 +584,9 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     if m < LEAST_PER_COLUMN * k or attached_atom(A[:, k], zero):
         return None
     D, y = A[:, :k], A[:, k]
-    Z, _ = spread_lattice(A[:, :p], rng)
-    ordered = np.sort(A[:, :p].T, axis=1)
-    tied = np.any(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    ordered = sorted_columns(A[:, :p])
+    tied = ties(ordered)
+    Z, _ = spread_lattice(A[:, :p], rng, tied)
     columns = [Column(Z[:, j], levels_of(A[:, j]) if tied[j] else None, found) for j, found in enumerate(gaps(Z.T))]
     bs, Ls = fit_weighted(A)
     fit = D @ bs
@@ -649,14 +596,13 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     enough = m >= max(SAMPLE // 2, 10 * k)
     if enough and not any(column.gap.z > EVIDENCE for column in columns) and is_ordinary(A, bs, Ls, bh, Lh):
         return None
-    hidden = hidden_gap(Z) if enough else None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
         return None  # the noise of a count or a flag is not seen: residuals judge no row
-    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, near, hidden)):
+    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, near)):
         return clear
-    models = best_two_lines(A, columns, near, bs, bh, floor, None if hidden is None else ~hidden.beyond(Z))
+    models = best_two_lines(A, columns, near, bs, bh, floor)
     if not models:
         return None
     best = models[0]
@@ -738,8 +684,6 @@ def judge(
     enough = deep or (valley > EVIDENCE and beats_skewed(best.evidence())) or better()
     if bad.sum() < 2 or not enough:
         return None
-    # Both kinds of evidence together need less of each in a small table: a few rows show no valley by themselves.
-    jumps = signed.z > EVIDENCE or (signed.z > WEAK and m < SMALL and better())
     if agrees and valley > EVIDENCE and bad[beyond].sum() > 0.5 * bad.sum():
         bad = beyond.astype(float)
     elif agrees and best.form != "none" and best.w2.sum() > 0.5 * bad.sum():
@@ -756,7 +700,7 @@ def judge(
     def bent() -> bool:
         return threshold_explains(A, level_views(columns, bad), lead) or curve_explains(A, lead)
 
-    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE or (jumps and m < SMALL)
+    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE
     if apart is None and not empty and split():
         return None
     # The residuals of a curve have valleys, too, but hardly one that is empty.
@@ -808,15 +752,6 @@ def _posterior(best: TwoLines, clear: bool, second: bool) -> Rule:
     return rule
 
 
-def _skewness(r: Array, w: Array, s: float) -> float:
-    """Return the z score of the skewness of weighted residuals, far ones held at four scales."""
-    z = np.clip(r / s, -4, 4)
-    n = w.sum()
-    z = z - w @ z / n
-    z /= math.sqrt(w @ z**2 / n) + 1e-300
-    return float((w @ z**3 / n) / math.sqrt(6 / n))
-
-
 # --- a table ------------------------------------------------------------------------------------------------------
 
 
@@ -841,7 +776,8 @@ def filled_rows(S: Array, t: Array, X: Array, y: Array) -> Mask | None:
     are the rows that are searched. None if there are none, or too many.
     """
     k = S.shape[1] + 1
-    codes = filled_values(np.column_stack([S, t]))
+    joint = np.column_stack([S, t])
+    codes = filled_values(joint, ties(sorted_columns(joint)))
     if not codes:
         return None
 

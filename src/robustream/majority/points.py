@@ -68,7 +68,9 @@ from robustream.majority.columns import (
     filled_values,
     row_keys,
     row_states,
+    sorted_columns,
     spread_lattice,
+    ties,
     voices,
 )
 from robustream.majority.evidence import CLEAR, Array, second_scale, valleys
@@ -497,7 +499,8 @@ def majority(
         seen = np.asarray(x[chosen], dtype=float)
     if len(artefacts):
         left_out.append(("copies of one row", np.nan, np.isin(keys, artefacts)))
-    stuck = filled_values(seen) if cells else []
+    ordered = sorted_columns(seen)
+    stuck = filled_values(seen, ties(ordered)) if cells else []
     if stuck:
         missing = np.zeros_like(x, dtype=bool)
         for j, value in stuck:
@@ -507,14 +510,15 @@ def majority(
             holed: Mask = missing.any(axis=1)  # type: ignore[assignment]
             left_out.append(("one value filled into a column", np.nan, holed))
             chosen, seen, missing = chosen[~spoilt], seen[~spoilt], None
+            ordered = sorted_columns(seen)
     for _, _, member in left_out:
         belongs[member] = 0
     out = float(1 - belongs.mean())
     if gaps is not None:
         missing = gaps if missing is None else missing | gaps
 
-    sample, discrete = spread_lattice(seen, np.random.default_rng(seed))
-    center, unit = column_units(sample)
+    sample, discrete = spread_lattice(seen, np.random.default_rng(seed), ties(ordered))
+    center, unit = column_units(sample, None if discrete else ordered)
     use = np.flatnonzero(unit > 0)
     if len(chosen) < FEWEST or len(use) == 0:
         return _answer(x, answered, belongs, left_out, missing)
@@ -528,6 +532,9 @@ def majority(
     def scaled(rows: slice) -> Array:
         return in_units(x[rows])
 
+    def here(marks: Mask | None) -> Mask | None:
+        return None if marks is None else np.asarray(marks[chosen])
+
     counts = np.asarray(given[chosen])
     gone = None if missing is None else missing[:, use]
     if gaps is None or gone is None:
@@ -537,13 +544,15 @@ def majority(
             filled = scaled(slice(0, n))
             bad = np.abs(filled) > limit
             bad = bad if gone is None else gone | bad
-        divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out)
+        divisions, axes, sample = _search(raw, counts, cells, here(bad), out)
         if limit is not None:
             kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
             # Undone if they were those of classes, or of rows that went.
             if divisions is None or cell_limits(raw[kept], VALLEY) is None:
                 bad = gone
-                divisions, axes, sample = _search(raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out)
+                divisions, axes, sample = _search(
+                    raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out
+                )
         if bad is not None:
             filled = fill(scaled(slice(0, n)) if filled is None else filled, bad) if bad.any() else None
     else:

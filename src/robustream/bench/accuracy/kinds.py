@@ -59,7 +59,10 @@ __all__ = [
 ]
 
 # Judgement kinds that have been looked at are development kinds from then on.
-SETS = {"development": ("dev_kinds", "judge_a", "judge_b", "judge_c", "judge_d", "judge_e", "judge_g"), "judgement": ("judge_f",)}
+SETS = {
+    "development": ("dev_kinds", "judge_a", "judge_b", "judge_c", "judge_d", "judge_e", "judge_g"),
+    "judgement": ("judge_f",),
+}
 # Near enough that nobody minds; near; bearable.
 BOUNDS = (1.1, 1.25, 2.0)
 SWEEP_SHARES = tuple(round(0.05 * step, 2) for step in range(1, 10))
