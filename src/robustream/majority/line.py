@@ -98,8 +98,10 @@ from robustream.majority.points import (
     HALF,
     HALF_OF_ROWS,
     STRONG,
+    Cut,
     Group,
     before_peers,
+    find_cut,
     gap,
     principal,
 )
@@ -400,6 +402,17 @@ def attached_atom(y: Array, zero: float) -> bool:
     return False
 
 
+def cut_of_x(Z: Array) -> Cut | None:
+    """Return the cut at the most evident valley of x, which need not show in any column; None if there is none."""
+    cut = find_cut(np.clip(Z, -FARTHEST, FARTHEST))
+    return cut if cut.evidence >= EVIDENCE else None
+
+
+def beyond(cut: Cut, Z: Array) -> Mask:
+    """Mark the rows whose x lies beyond a cut."""
+    return cut.outside(np.clip(Z, -FARTHEST, FARTHEST))
+
+
 def near_half(X: Array) -> Mask:
     """Mark the half of the rows that is nearer to the middle, along whichever direction of x rows are far."""
     X = np.clip(X, -FARTHEST, FARTHEST)
@@ -428,9 +441,12 @@ def dense_part(v: Array) -> Mask:
 
 
 def best_two_lines(
-    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float
+    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float, inner: Mask | None = None
 ) -> list[TwoLines]:
-    """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to."""
+    """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to.
+
+    `inner` marks the larger side of a gap of x that columns do not show.
+    """
     m, k = len(A), A.shape[1] - 1
     r = A[:, k] - A[:, :k] @ bs
     c = math.sqrt(2 * math.pi) / (BACKGROUND * (NORMAL_MAD * float(np.median(np.abs(r))) + 1e-12))
@@ -449,6 +465,8 @@ def best_two_lines(
     apart = sorted((column for column in columns if column.gap.z > EVIDENCE), key=lambda column: -column.gap.z)
     for column in apart[:2]:
         starts.append(~column.gap.beyond(column.spread[few]))
+    if inner is not None:
+        starts.append(inner[few])
     race: list[TwoLines] = []
     for w in starts:
         if k < w.sum() < len(w):
@@ -537,7 +555,7 @@ def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Fou
     return Found(_cut(b, gone), "their targets lie apart from the others' line")
 
 
-def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Found | None:
+def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], cut: Cut | None) -> Found | None:
     """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
 
     What the models of two lines would find, at a tenth of their cost: a strong valley of x, along a direction or in the
@@ -545,15 +563,10 @@ def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Fou
     within FAR scales of that line, and no curve explains where they lie.
     """
     m, k = len(A), A.shape[1] - 1
-    if any(column.levels is not None for column in columns):
+    if cut is None or cut.evidence < STRONG or any(column.levels is not None for column in columns):
         return None
-    distance = x_views(Z, np.zeros(k - 1), (~near).astype(float))[1]
-    found = gaps(distance(Z)[None], DEPTH)[0]
-    beyond = _marks(distance, found, False)
-    if math.isinf(found.high):
-        return None
-    inside = ~beyond(Z)
-    if found.z < STRONG or inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+    inside = ~beyond(cut, Z)
+    if inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
         return None
     inner, outer = A[inside], A[~inside]
     b, L = fit_weighted(inner)
@@ -571,7 +584,7 @@ def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], near: Mask) -> Fou
     lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
     if curve_explains(A, lead - MARGIN - GAIN * m):
         return None
-    return Found(_sharp(lambda A: beyond(A[:, :-2])), "they lie apart in x and follow another line")
+    return Found(_sharp(lambda A: beyond(cut, A[:, :-2])), "they lie apart in x and follow another line")
 
 
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Found | None:
@@ -594,15 +607,21 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     near = near_half(A[:, :p])
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
+    cut = cut_of_x(Z) if enough else None
     if enough and not any(column.gap.z > EVIDENCE for column in columns) and is_ordinary(A, bs, Ls, bh, Lh):
-        return None
+        # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
+        if cut is None:
+            return None
+        b, L = fit_weighted(A[~beyond(cut, Z)])
+        if within_chance(b - bs, L, s0):
+            return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
         return None  # the noise of a count or a flag is not seen: residuals judge no row
-    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, near)):
+    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, cut)):
         return clear
-    models = best_two_lines(A, columns, near, bs, bh, floor)
+    models = best_two_lines(A, columns, near, bs, bh, floor, None if cut is None else ~beyond(cut, Z))
     if not models:
         return None
     best = models[0]
