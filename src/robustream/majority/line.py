@@ -60,7 +60,6 @@ from numpy.typing import NDArray
 from robustream.kernels.rows import over_rows, row_blocks
 from robustream.majority.columns import (
     FARTHEST,
-    LATTICE,
     Keys,
     copies,
     equal_by_chance,
@@ -76,7 +75,6 @@ from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
-    LEVEL,
     LOG_2PI,
     NORMAL_MAD,
     TAILS,
@@ -97,7 +95,6 @@ from robustream.majority.lines import (
 from robustream.majority.points import (
     HALF,
     HALF_OF_ROWS,
-    STRONG,
     Cut,
     Group,
     before_peers,
@@ -113,11 +110,10 @@ SAMPLE, PER_COLUMN = 1000, 20  # rows searched: 8 for each coefficient of the sm
 RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
-MARGIN, GAIN = 5.0, 0.01  # log likelihood, and that for each row, by which two lines must beat every honest rival
+MARGIN = 5.0  # log likelihood by which two lines must beat every honest rival
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 EMPTY = 0.1  # the same of one that a curve does not explain: two normal groups have it at 6 spreads
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
-ATOM = 0.1  # share of the rows with one and the same value that makes having it a category
 ATTACHED = 0.5  # quartile ranges from a limit to the nearest twentieth: of a law cut at its tenth 0.2, at its end 1.3
 AGREED, COVERED = 0.8, 0.25  # shares of rows on which two ways to tell bad rows agree, and that one of them covers
 FAR = 3.5  # residual scales (1 normal row in 2,000) beyond which a row is no part of the line
@@ -128,7 +124,7 @@ ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
 OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less, in the mean, are one
-KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend; of few columns at all deciles
+KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 STEPS = 10  # parts of a view between which a threshold may lie
@@ -177,29 +173,6 @@ def gaps(views: Array, depth: float = SHALLOW) -> list[Gap]:
     return found
 
 
-class Column(NamedTuple):
-    """A column of x with the values of a lattice spread over its gaps, its levels, and its strongest valley."""
-
-    spread: Array
-    levels: NDArray[np.int64] | None
-    gap: Gap
-
-
-def levels_of(v: Array) -> NDArray[np.int64] | None:
-    """Return the level of each value of a lattice; of a column whose smallest or largest many have, whether it is that.
-
-    One value for many rows within a continuous column is no category: it was filled in.
-    """
-    values, level, count = np.unique(v, return_inverse=True, return_counts=True)
-    if len(values) < 2:
-        return None
-    if count[count > 1].sum() >= LATTICE * len(v):
-        return level.astype(np.int64)
-    top = int(np.argmax(count))
-    category = count[top] > ATOM * len(v) and top in (0, len(values) - 1)
-    return (level == top).astype(np.int64) if category else None
-
-
 def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], Array]]:
     """Return views of x along which bad rows may lie apart: the discriminant, the distance, where the lines part."""
     p = Z.shape[1]
@@ -233,35 +206,36 @@ def _marks(view: Callable[[Array], Array], gap: Gap, turned: bool) -> Callable[[
     return lambda Z: gap.beyond(view(Z)) ^ turned
 
 
-def level_views(columns: Sequence[Column], bad: Array) -> list[Array]:
-    """Return, for lattices one by one and in pairs, how often other rows of the same level are bad.
-
-    Of levels that stand apart nothing is said: they are no part of an ordinary category.
-    """
+def level_views(lattices: Sequence[NDArray[np.int64]], bad: Array) -> list[Array]:
+    """Return, for lattices one by one and in pairs, how often other rows of the same level are bad."""
     views: list[Array] = []
-    lattices = []
-    for spread, levels, valley in columns:
-        if levels is not None and levels.max() < MOST_LEVELS:
-            apart = valley.beyond(spread) if valley.z > EVIDENCE else np.zeros(len(bad), bool)
-            lattices.append((levels, apart))
     half = np.arange(len(bad)) % 2 == 0  # each half is told by the other, or a row would tell itself
 
-    def add(level: NDArray[np.int64], apart: Mask) -> None:
-        view = np.full(len(bad), float(bad[~apart].mean()) if not apart.all() else 0.0)
+    def add(level: NDArray[np.int64]) -> None:
+        view = np.full(len(bad), float(bad.mean()))
         for here, there in ((half, ~half), (~half, half)):
             count, total = (np.bincount(level[there], w, level.max() + 1) for w in (None, bad[there]))
-            told = here & ~apart & (count[level] > 0)
+            told = here & (count[level] > 0)
             view[told] = (total / np.maximum(count, 1))[level[told]]
         views.append(view)
 
-    for j, (level, apart) in enumerate(lattices):
-        add(level, apart)
-        for other, there in lattices[:j]:
+    for j, level in enumerate(lattices):
+        add(level)
+        for other in lattices[:j]:
             size = other.max() + 1
             if (level.max() + 1) * size < len(bad) / 5:
-                pair = np.unique(level * size + other, return_inverse=True)[1]
-                add(pair.astype(np.int64), apart | there)
+                add(np.unique(level * size + other, return_inverse=True)[1].astype(np.int64))
     return views
+
+
+def levels_of(X: Array, tied: NDArray[np.intp]) -> list[NDArray[np.int64]]:
+    """Return the level of each row in the columns that are categories: those of few values."""
+    found = []
+    for j in np.flatnonzero(tied >= len(X) - 1 - MOST_LEVELS):
+        values, level = np.unique(X[:, j], return_inverse=True)
+        if 1 < len(values) <= MOST_LEVELS:
+            found.append(level.astype(np.int64))
+    return found
 
 
 def noise_evidence(r: Array, s: float, needed: float) -> float:
@@ -330,8 +304,7 @@ def curve_explains(A: Array, needed: float) -> bool:
         return False
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     X = np.clip(X, -5, 5).astype(np.float32)
-    knots = KNOTS if X.shape[1] > MOST_PRODUCTS else np.arange(1, STEPS) / STEPS
-    q = np.quantile(X, knots, axis=0).astype(np.float32)
+    q = np.quantile(X, KNOTS, axis=0).astype(np.float32)
     terms = [np.maximum(X - level, 0) for level in q]
     r0 = A[:, k] - A[:, :k] @ fit_weighted(A)[0]
     if X.shape[1] > MOST_PRODUCTS:  # of many columns those whose squares have most to do with the residuals
@@ -441,7 +414,14 @@ def dense_part(v: Array) -> Mask:
 
 
 def best_two_lines(
-    A: Array, columns: Sequence[Column], near: Mask, bs: Array, bh: Array, floor: float, inner: Mask | None = None
+    A: Array,
+    Z: Array,
+    columns: Sequence[Gap],
+    near: Mask,
+    bs: Array,
+    bh: Array,
+    floor: float,
+    inner: Mask | None,
 ) -> list[TwoLines]:
     """Return the models, the best by Schwarz's criterion first, that starts of several kinds lead to.
 
@@ -462,9 +442,9 @@ def best_two_lines(
     for b in (fit_weighted(clipped)[0], bh):
         residual, scale = concentrate(F, b)
         starts.append(residual < 2.5 * max(scale, floor))
-    apart = sorted((column for column in columns if column.gap.z > EVIDENCE), key=lambda column: -column.gap.z)
-    for column in apart[:2]:
-        starts.append(~column.gap.beyond(column.spread[few]))
+    for j in np.argsort([-found.z for found in columns], kind="stable")[:2]:
+        if columns[j].z > EVIDENCE:
+            starts.append(~columns[j].beyond(Z[few, j]))
     if inner is not None:
         starts.append(inner[few])
     race: list[TwoLines] = []
@@ -482,12 +462,6 @@ def best_two_lines(
     forms: tuple[Form, ...] = ("none", "flat", "parallel")
     models += [TwoLines(A, best.w1, best.w2, c, floor, form, steps=2).run(SHORT) for form in forms]
     best = max(models, key=TwoLines.evidence)
-    if best.form == "parallel" and best.a[1:].any():
-        # Rows elsewhere in x lend their slopes only if these are the same, by a likelihood ratio (Chow's test).
-        free = max((model for model in models if model.form == "free"), key=lambda model: model.ll)
-        if 2 * (free.ll - best.ll) > k + LEVEL * math.sqrt(2 * k):
-            models = [model for model in models if model.form != "parallel"]
-            best = free
     nu = t_noise(best.r1, 1 - best.w2, best.s)[1]
     if nu < TAILS[-1]:
         models.append(TwoLines(A, best.w1, best.w2, c, floor, best.form, nu, steps=2).run(SHORT))
@@ -507,86 +481,6 @@ def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> boo
     )
 
 
-def clear_group(A: Array, Z: Array, columns: Sequence[Column], bh: Array) -> Found | None:
-    """Return the rule for rows whose targets stand clear of those of an ordinary majority; None if it is not so plain.
-
-    What the models of two lines would find, at a tenth of their cost: an interval of residuals, ended by strong valleys
-    beyond FAR scales, within which least squares leaves nothing to explain.
-    """
-    m, k = len(A), A.shape[1] - 1
-    few = A[: min(m, max(RACERS, PER_COLUMN_RACERS * k))]
-    clipped = few.copy()
-    np.clip(clipped[:, k], -2.5, 2.5, out=clipped[:, k])
-    lines = [concentrate(few, b) for b in (bh, fit_weighted(clipped)[0])]
-    r, s = min(lines, key=lambda line: line[1])
-    inside = np.zeros(m, bool)
-    inside[: len(few)] = r < 2.5 * s
-    low, high = -math.inf, math.inf
-    for _ in range(4):  # valleys to either side, and a look whether there are others
-        b, L = fit_weighted(A[inside])
-        r = A[:, k] - A[:, :k] @ b
-        within = (r > low) & (r <= high)
-        found = gaps(r[None, within])[0]
-        if found.z >= STRONG:
-            low, high = max(low, found.low), min(high, found.high)
-            within = (r > low) & (r <= high)
-        inside, settled = within, found.z < EVIDENCE and np.array_equal(within, inside)
-        if settled or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
-            break
-    if not settled or within.all() or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
-        return None
-    bad = (~within).astype(float)
-    least = FAR * math.sqrt(float(r[within] @ r[within]) / within.sum())
-    near = smaller_half(np.einsum("ij,ij->i", A[within, : k - 1], A[within, : k - 1]))
-    if (
-        min(-low, high) < least
-        or bad.sum() < k
-        or any(gap.z > EVIDENCE for gap in gaps(Z[within].T))
-        or not is_ordinary(A[within], b, L, *fit_weighted(A[within][near]))
-        or any(column.levels is not None for column in columns)
-    ):
-        return None
-    other = fit_weighted(A[~within])[0]
-    views = x_views(Z, (other - b)[: k - 1], bad)
-    apart = gap_in_x(Z, views, bad)
-    if apart is not None and apart(Z)[~within].mean() > AGREED:
-        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
-    gone = Gap(STRONG, low, high)
-    return Found(_cut(b, gone), "their targets lie apart from the others' line")
-
-
-def clear_in_x(A: Array, Z: Array, columns: Sequence[Column], cut: Cut | None) -> Found | None:
-    """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
-
-    What the models of two lines would find, at a tenth of their cost: a strong valley of x, along a direction or in the
-    distances from its nearer half, within which least squares leaves nothing to explain; beyond it hardly any row lies
-    within FAR scales of that line, and no curve explains where they lie.
-    """
-    m, k = len(A), A.shape[1] - 1
-    if cut is None or cut.evidence < STRONG or any(column.levels is not None for column in columns):
-        return None
-    inside = ~beyond(cut, Z)
-    if inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
-        return None
-    inner, outer = A[inside], A[~inside]
-    b, L = fit_weighted(inner)
-    middle = smaller_half(np.einsum("ij,ij->i", inner[:, : k - 1], inner[:, : k - 1]))
-    if any(gap.z > EVIDENCE for gap in gaps(Z[inside].T)) or not is_ordinary(inner, b, L, *fit_weighted(inner[middle])):
-        return None
-    r = inner[:, k] - inner[:, :k] @ b
-    s = math.sqrt(float(r @ r) / max(len(r) - k, 1)) + 1e-12
-    off = outer[:, k] - outer[:, :k] @ b
-    if np.mean(np.abs(off) > FAR * s * np.sqrt(1 + leverage(outer[:, :k], L))) < AGREED:
-        return None
-    # Two lines with normal noise, one of them for rows beyond the gap.
-    own = outer[:, k] - outer[:, :k] @ fit_weighted(outer)[0]
-    spreads = ((len(r), s), (len(own), math.sqrt(float(own @ own) / max(len(own) - k, len(own) / 4)) + 1e-12))
-    lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
-    if curve_explains(A, lead - MARGIN - GAIN * m):
-        return None
-    return Found(_sharp(lambda A: beyond(cut, A[:, :-2])), "they lie apart in x and follow another line")
-
-
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None.
 
@@ -600,7 +494,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     ordered = sorted_columns(A[:, :p])
     tied = ties(ordered)
     Z, _ = spread_lattice(A[:, :p], rng, tied)
-    columns = [Column(Z[:, j], levels_of(A[:, j]) if tied[j] else None, found) for j, found in enumerate(gaps(Z.T))]
+    columns = gaps(Z.T)
     bs, Ls = fit_weighted(A)
     fit = D @ bs
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
@@ -608,7 +502,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
     cut = cut_of_x(Z) if enough else None
-    if enough and not any(column.gap.z > EVIDENCE for column in columns) and is_ordinary(A, bs, Ls, bh, Lh):
+    if enough and not any(gap.z > EVIDENCE for gap in columns) and is_ordinary(A, bs, Ls, bh, Lh):
         # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
         if cut is None:
             return None
@@ -617,11 +511,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
             return None
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
-    if floor > 0.5 * NORMAL_MAD * np.median(np.abs(y - fit)):
-        return None  # the noise of a count or a flag is not seen: residuals judge no row
-    if enough and not floor and (clear := clear_group(A, Z, columns, bh) or clear_in_x(A, Z, columns, cut)):
-        return clear
-    models = best_two_lines(A, columns, near, bs, bh, floor, None if cut is None else ~beyond(cut, Z))
+    models = best_two_lines(A, Z, columns, near, bs, bh, floor, None if cut is None else ~beyond(cut, Z))
     if not models:
         return None
     best = models[0]
@@ -645,20 +535,16 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
             for r, shift, plain in rivals_of
         )
 
-    found = judge(A, Z, columns, best, one.evidence(), beats_skewed)
+    found = judge(A, Z, levels_of(A[:, :p], tied), best, one.evidence(), beats_skewed)
     if found is not None:
         return found
-    lengths = off_line(A, best.b, best.L)
-    far = max(gap(lengths), ROUNDING)
-    if 0 < np.count_nonzero(lengths > far) <= max(FEW * m, FEW_ROWS):
-        return Found(_sharp(lambda A: off_line(A, best.b, best.L) > far), "a few lie far from the others' line")
     # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
     heavy = rivals[0]
     normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
     if (
         one is heavy
         and heavy.nu <= HEAVY
-        and heavy.evidence() > normal + MARGIN + GAIN * m
+        and heavy.evidence() > normal + MARGIN
         and within_chance(heavy.b - bs, Ls, s0)
         and beats_skewed(heavy.evidence())
     ):
@@ -672,14 +558,19 @@ def off_line(A: Array, b: Array, L: Array) -> Array:
 
 
 def judge(
-    A: Array, Z: Array, columns: Sequence[Column], best: TwoLines, rival: float, beats_skewed: Callable[[float], bool]
+    A: Array,
+    Z: Array,
+    lattices: Sequence[NDArray[np.int64]],
+    best: TwoLines,
+    rival: float,
+    beats_skewed: Callable[[float], bool],
 ) -> Found | None:
     """Return the rule that the best model of two lines amounts to, if evidence supports it.
 
     `rival` is the evidence for one line with symmetric noise; `beats_skewed` tells whether some evidence is above that
     for skewed noise.
     """
-    m, k = len(A), A.shape[1] - 1
+    k = A.shape[1] - 1
     bad, r = 1 - best.w1, best.r1
     signed, absolute = gaps(np.stack([r, np.abs(r)]))
     beyond = signed.beyond(r) if signed.z >= absolute.z else absolute.beyond(np.abs(r))
@@ -694,7 +585,7 @@ def judge(
         elif not agrees:
             valley = 0.0
     # Skewed noise has no gap to either side, but lengths of its residuals may have one.
-    lead = best.evidence() - MARGIN - GAIN * m
+    lead = best.evidence() - MARGIN
 
     def better() -> bool:
         return lead > rival and beats_skewed(lead)
@@ -717,7 +608,7 @@ def judge(
         return threshold_explains(A, [*seen, *own], lead)
 
     def bent() -> bool:
-        return threshold_explains(A, level_views(columns, bad), lead) or curve_explains(A, lead)
+        return threshold_explains(A, level_views(lattices, bad), lead) or curve_explains(A, lead)
 
     empty = gaps(r[None], EMPTY)[0].z > EVIDENCE
     if apart is None and not empty and split():
@@ -908,19 +799,17 @@ def majority_line(
             for mark, group in zip(marks, found, strict=False):
                 mark[block] = group.rule(A)[1]
 
-    if m < n or by_row:
-        over_rows(judge, n, p, X)
-    if m < n:
-        # A few far rows may be none of the sample: they are told by the line of what the search left.
-        limit = max(gap(lengths[~stuck]), ROUNDING)
-        far = ~stuck & (lengths > limit)
-        if 0 < far.sum() <= FEW * n:
-            some = np.flatnonzero(far)
-            known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
-            far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, known) > limit
-        if 0 < far.sum() <= FEW * n:
-            groups.append(_group(far, "a few lie far from the others' line"))
-            W[far] = 0.0
+    over_rows(judge, n, p, X)
+    # A few far rows may be none of the sample: they are told by the line of what the search left.
+    limit, few = max(gap(lengths[~stuck]), ROUNDING), max(FEW * n, FEW_ROWS)
+    far = ~stuck & (lengths > limit)
+    if 0 < far.sum() <= few:
+        some = np.flatnonzero(far)
+        known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
+        far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, known) > limit
+    if 0 < far.sum() <= few:
+        groups.append(_group(far, "a few lie far from the others' line"))
+        W[far] = 0.0
     for mark, group in zip(marks, found, strict=False):
         groups.append(_group(mark & (W > 0), group.reason))
         W[mark] = 0.0
