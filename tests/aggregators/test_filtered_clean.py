@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import robustream as rs
-from robustream.aggregators import GeometricMedian
 
 
 class TestClean:
@@ -23,17 +22,15 @@ class TestClean:
         assert np.mean(np.abs(np.array(ratio) - 1) < 1e-9) > 0.85
 
     @pytest.mark.parametrize("dimension", [1, 3])
-    def test_heavy_tails_cost_little(self, state_of, value_and_rejected, dimension):
-        ours, mean, median = 0.0, 0.0, 0.0
+    def test_heavy_tails_cost_nothing(self, value_and_rejected, dimension):
+        ours, mean = 0.0, 0.0
         for seed in range(60):
             rng = np.random.default_rng([seed, 2])
             points = rng.normal(size=(80, dimension)) * np.sqrt(3 / rng.chisquare(3, size=(80, 1)))
             ours += np.square(value_and_rejected(points)[0]).sum()
             mean += np.square(points.mean(axis=0)).sum()
-            robust = GeometricMedian(tolerance=1e-4)
-            median += np.square(robust.value(state_of(points, aggregator=robust))[0]).sum()
         # Errors over the same samples differ by chance by about 1 / sqrt(60 x dimension) of what sets them apart.
-        assert np.sqrt(ours / min(mean, median)) < 1.1 + 0.1 / np.sqrt(dimension)
+        assert np.sqrt(ours / mean) < 1 + 0.1 / np.sqrt(dimension)
 
     def test_skewed_estimates_are_no_two_groups(self, value_and_rejected):
         for seed in range(20):

@@ -20,8 +20,8 @@ __all__ = ["FEW", "Mask", "PartRule", "Verdict", "Weigh", "Word", "judge", "log_
 Mask: TypeAlias = NDArray[np.bool_]
 
 # Few estimates hardly show a valley: fewer than this many are first parted where their distances leap by a factor. Of
-# ten normal estimates in one dimension 1 in 300 samples has such a leap, of five 1 in 50, of three 1 in 50.
-FEW, _FEWEST, _LEAP, _LEAP_OF_FEW, _LEAP_OF_THREE = 30, 8, 8.0, 10.0, 100.0
+# five normal estimates in one dimension 1 in 50 samples has such a leap, of three 1 in 50.
+FEW, _FEWEST, _LEAP, _LEAP_OF_THREE = 30, 8, 10.0, 100.0
 # A batch that is noisier by a factor has an estimate that lies off by that factor: from the same one on it is no
 # estimate of the same thing, and one with as much too little noise has been fitted to something else.
 _SCALE_FACTOR = float(np.log(8.0))
@@ -226,7 +226,7 @@ def _nearest(cloud: Array) -> Mask:
         return np.ones(count, bool)
     distances = np.linalg.norm(cloud - geometric_median(cloud), axis=1)
     ordered = np.maximum(np.sort(distances)[count // 2 :], 1e-9 * np.abs(cloud).max(initial=0.0) + 1e-300)
-    leap = _LEAP_OF_THREE if count == 3 else _LEAP_OF_FEW if count < _FEWEST else _LEAP
+    leap = _LEAP_OF_THREE if count == 3 else _LEAP
     places = np.flatnonzero(ordered[1:] > leap * ordered[:-1])
     return distances <= ordered[places[0]] if len(places) else np.ones(count, bool)
 

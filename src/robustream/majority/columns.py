@@ -32,11 +32,9 @@ Places = NDArray[np.intp]
 
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
 CODE_APART = 2.0  # quartile ranges between a code at an end of a column and the nearest other value
-FEW_CODES = 0.01  # share of the rows from which on such a value is a code
-FEW = 0.05  # share of the rows from which on a filled-in value matters
+FEW = 0.01  # share of the rows from which on a filled-in value matters
 LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
 SPARSE = 0.5  # share of one value from which on a column is sparse, and tells nothing of outliers
-RARE = 0.8  # the same where the other values repeat: up to there they are levels of a lattice
 VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
 FEWEST_CELLS = 8  # cells of which a column's scale can be told
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
@@ -125,7 +123,7 @@ def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
     all others, as the codes -999 and 9999 do; what is a code in one column is one in the others.
     """
     found, ends = list[tuple[int, float]](), list[tuple[int, float, bool]]()
-    for j in np.flatnonzero(tied > FEW_CODES * len(points)):
+    for j in np.flatnonzero(tied > FEW * len(points)):
         values, counts = np.unique(points[~np.isnan(points[:, j]), j], return_counts=True)
         top = int(np.argmax(counts))
         alone = tied[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
@@ -133,7 +131,7 @@ def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
             found.append((int(j), float(values[top])))
         for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST_CELLS else ():
             usual = (counts.sum() - counts[end]) / (len(values) - 1)
-            if counts[end] > max(FEW_CODES * len(points), MANY * usual) and values[end] != 0:
+            if counts[end] > max(FEW * len(points), MANY * usual) and values[end] != 0:
                 inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]
                 lower, upper = np.quantile(inner, [0.25, 0.75])
                 apart = abs(values[end] - values[neighbour]) > CODE_APART * (upper - lower)
@@ -155,7 +153,10 @@ def spread_lattice(points: Array, rng: np.random.Generator, tied: Places | None 
     for j in np.flatnonzero(tied):
         there = np.flatnonzero(~np.isnan(points[:, j]))
         values, at, counts = np.unique(points[there, j], return_inverse=True, return_counts=True)
-        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there) or _is_sparse(values, counts):
+        # A column of mostly one value is not narrow around it: the others are what the column is about.
+        if len(values) > 2 and counts.max() > SPARSE * len(there):
+            continue
+        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there):
             continue
         spread, gaps = True, np.diff(values)
         left, right = np.append(np.inf, gaps), np.append(gaps, np.inf)
@@ -164,17 +165,6 @@ def spread_lattice(points: Array, rng: np.random.Generator, tied: Places | None 
         reach = np.where(counts > 1, np.minimum(near, 3 * neighbour), 0)
         points[there, j] += reach[at] * rng.triangular(-1, 0, 1, len(points))[there]
     return points, spread
-
-
-def _is_sparse(values: Array, counts: Places) -> bool:
-    """Tell whether a column of these values is mostly one value.
-
-    The others are what the column is about, not far cells of a column that is narrow around that value.
-    """
-    top, total = int(np.argmax(counts)), counts.sum()
-    others = np.delete(counts, top)
-    alone = others[others > 1].sum() < LATTICE * others.sum()
-    return bool(counts[top] > (SPARSE if alone else RARE) * total and len(values) > 2)
 
 
 def column_units(points: Array, ordered: Array | None = None) -> tuple[Array, Array]:

@@ -1,9 +1,8 @@
-"""Elliptical laws of the majority and of the groups beside it: mixture, tails, and whether the majority is one."""
+"""Normal laws of the majority and of the groups beside it, and whether the majority is elliptical."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import gammaln, polygamma
 
 from robustream.kernels.device_arrays import is_device_array
 from robustream.majority.evidence import Array
@@ -11,10 +10,7 @@ from robustream.majority.evidence import Array
 Mask = NDArray[np.bool_]
 
 STEPS = 30  # most of expectation maximisation; three or four are usual
-SIGMAS = 3.5  # of the tests of kurtosis and of directions; the statistics are skewed, so more than three
-HEAVY = 6.0  # degrees of freedom; at six, plain moments have about half of the efficiency of maximum likelihood
-FREEDOMS = np.geomspace(0.2, HEAVY, 200)
-LOG_SPREADS = polygamma(1, FREEDOMS / 2)  # variance that a t law's scale adds to the log of squared lengths
+SIGMAS = 3.5  # of the tests of directions; the statistics are skewed, so more than three
 
 
 def squared_lengths(z: Array) -> Array:
@@ -48,13 +44,10 @@ class Law:
         """Return points with centre 0 and scatter 1."""
         return points @ self.whitening.astype(points.dtype) - (self.center @ self.whitening).astype(points.dtype)
 
-    def log_density(self, squares: Array, freedom: float) -> Array:
-        """Return the log density of the t law (normal where freedom is infinite) at squared white lengths."""
-        k = len(self.center)
-        if np.isinf(freedom):
-            return -0.5 * (squares + self.log_determinant + k * np.log(2 * np.pi))
-        constant = gammaln((freedom + k) / 2) - gammaln(freedom / 2) - k / 2 * np.log(freedom * np.pi)
-        return constant - 0.5 * self.log_determinant - (freedom + k) / 2 * np.log1p(squares / freedom)
+    @property
+    def log_peak(self) -> float:
+        """Return the log of the law's size times its density in the centre, but for a constant of all laws."""
+        return float(np.log(self.size)) - 0.5 * self.log_determinant
 
 
 def drawn(probability: Array) -> Mask:
@@ -62,28 +55,17 @@ def drawn(probability: Array) -> Mask:
     return probability > np.arange(len(probability)) * 0.6180339887498949 % 1
 
 
-def degrees_of_freedom(squares: Array, k: int) -> float:
-    """Return a t law's degrees of freedom by the variance of log lengths; infinite if Mardia's kurtosis is normal."""
-    excess = np.mean(squares**2) / max(float(np.mean(squares)), 1e-300) ** 2 * k * k - k * (k + 2)
-    spread = np.var(np.log(np.maximum(squares, 1e-300))) - polygamma(1, k / 2)
-    if excess < SIGMAS * np.sqrt(8 * k * (k + 2) / len(squares)) or spread <= LOG_SPREADS[-1]:
-        return np.inf
-    return float(np.interp(-spread, -LOG_SPREADS, FREEDOMS))
-
-
-def posteriors(laws: list[Law], squares: list[Array], freedom: float) -> Array:
-    """Return the posterior probability of each law (row) for each point."""
-    log = np.stack([np.log(law.size) + law.log_density(s, freedom) for law, s in zip(laws, squares, strict=True)])
+def posteriors(laws: list[Law], squares: list[Array]) -> Array:
+    """Return the posterior probability of each law (row) for each point, of squared white lengths."""
+    log = np.stack([law.log_peak - 0.5 * s for law, s in zip(laws, squares, strict=True)])
     odds = np.exp(log - log.max(axis=0))
     odds /= odds.sum(axis=0)
     return odds
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _majority_posteriors(
-    white: Array, constants: Array, freedom: float, posterior: Array, tail: Array, likeliest: NDArray[np.intp]
-) -> None:
-    """Fill in the first law's posterior and tail weight, and the likeliest law, of points that are white for each."""
+def _majority_posteriors(white: Array, peaks: Array, posterior: Array, likeliest: NDArray[np.intp]) -> None:
+    """Fill in the first law's posterior, and the likeliest law, of points that are white for each."""
     laws, n, k = white.shape
     logs = np.empty(laws)
     for i in range(n):
@@ -92,12 +74,7 @@ def _majority_posteriors(
             square = 0.0
             for j in range(k):
                 square += white[law, i, j] * white[law, i, j]
-            if law == 0:
-                tail[i] = 1.0 if np.isinf(freedom) else (freedom + k) / (freedom + square)
-            if np.isinf(freedom):
-                logs[law] = constants[law] - 0.5 * square
-            else:
-                logs[law] = constants[law] - (freedom + k) / 2 * np.log1p(square / freedom)
+            logs[law] = peaks[law] - 0.5 * square
             if logs[law] > logs[best]:
                 best = law
         total = 0.0
@@ -109,47 +86,28 @@ def _majority_posteriors(
 
 
 class Mixture:
-    """The majority (first) and the groups as t laws with common tails, by EM from the shares of each point."""
+    """The majority (first) and the groups as normal laws, by EM from the shares of each point."""
 
     def __init__(self, points: Array, shares: Array) -> None:
-        k = points.shape[1]
-        tail: Array = np.ones(len(points))
         for _ in range(STEPS):
-            before = shares[0] * tail
-            self.laws = [Law(points, before + 1e-12)]
-            self.laws[0].size = shares[0].sum()
-            if len(shares) > 1:  # a group of few points is as wide as all groups together
-                prior = scatter(points, 1 - shares[0] + 1e-12)[1]
-                self.laws += [Law(points, share + 1e-12, prior) for share in shares[1:]]
-            squares = [squared_lengths(law.white(points)) for law in self.laws]
-            self.freedom = degrees_of_freedom(squares[0][drawn(shares[0])], k)
-            shares = posteriors(self.laws, squares, self.freedom)
-            tail = self.tail_weights(squares[0])
-            if np.abs(shares[0] * tail - before).sum() < 2e-3 * before.sum():
+            before = shares[0]
+            # A group of few points is as wide as all groups together.
+            prior = scatter(points, 1 - before + 1e-12)[1]
+            self.laws = [Law(points, before + 1e-12), *(Law(points, share + 1e-12, prior) for share in shares[1:])]
+            shares = posteriors(self.laws, [squared_lengths(law.white(points)) for law in self.laws])
+            if np.abs(shares[0] - before).sum() < 2e-3 * before.sum():
                 break
         self.posterior = shares[0]
 
-    def tail_weights(self, squares: Array) -> Array:
-        """Return the weights of maximum likelihood for the majority's scatter: all one for a normal law."""
-        k = len(self.laws[0].center)
-        if np.isinf(self.freedom):
-            return np.ones_like(squares, dtype=float)
-        return (self.freedom + k) / (self.freedom + squares)
-
-    def weigh(self, points: Array) -> tuple[Array, Array, NDArray[np.intp]]:
-        """Return the majority's posterior and tail weight, and the likeliest law, of any points."""
+    def weigh(self, points: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Return the majority's posterior, and the likeliest law, of any points."""
         if is_device_array(points):
-            squares = [squared_lengths(law.white(points)).astype(float) for law in self.laws]
-            shares = posteriors(self.laws, squares, self.freedom)
-            return shares[0], self.tail_weights(squares[0]), np.argmax(shares, axis=0)
-        n = len(points)
+            shares = posteriors(self.laws, [squared_lengths(law.white(points)).astype(float) for law in self.laws])
+            return shares[0], np.argmax(shares, axis=0)
+        posterior, likeliest = np.empty(len(points)), np.empty(len(points), np.intp)
         white = np.stack([law.white(points) for law in self.laws])
-        constants = np.array(
-            [np.log(law.size) + float(law.log_density(np.zeros(1), self.freedom)[0]) for law in self.laws]
-        )
-        posterior, tail, likeliest = np.empty(n), np.empty(n), np.empty(n, np.intp)
-        _majority_posteriors(white, constants, self.freedom, posterior, tail, likeliest)
-        return posterior, tail, likeliest
+        _majority_posteriors(white, np.array([law.log_peak for law in self.laws]), posterior, likeliest)
+        return posterior, likeliest
 
 
 def elliptical(white: Array) -> bool:

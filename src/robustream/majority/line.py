@@ -75,7 +75,6 @@ from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
-    LOG_2PI,
     NORMAL_MAD,
     TAILS,
     Form,
@@ -87,6 +86,7 @@ from robustream.majority.lines import (
     likelihood_bound,
     log_concave_noise,
     looks_normal,
+    residual_squares,
     skewed_noise,
     smaller_half,
     t_noise,
@@ -121,7 +121,6 @@ UNCLEAR = 0.05  # share of rows with posterior between 0.1 and 0.9 from which on
 MISFIT = 3.0  # median residuals of other rows that half of the rows with a filled-in value must exceed
 FEW, FEW_ROWS = 0.005, 6  # share, and in small tables number, of rows beyond a gap that are a few; more are a bend
 ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
-HEAVY = 3.0  # degrees of freedom up to which weights are worth it: least squares has half of their efficiency or less
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
 OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less, in the mean, are one
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
@@ -264,15 +263,16 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
         order = np.argsort(v, kind="stable")
         # Equal values are on one side.
         edges = np.append(np.searchsorted(v[order], v[order[np.arange(STEPS) * m // STEPS]]), m)
-        grams = np.array([A[order[i:j]].T @ A[order[i:j]] for i, j in pairwise(edges)])
-        below = np.cumsum(grams, axis=0)
+        ordered = A[order]
+        below = np.cumsum([ordered[i:j].T @ ordered[i:j] for i, j in pairwise(edges)], axis=0)
+        squares = residual_squares(below[:-1], m), residual_squares(below[-1] - below[:-1], m)
         for cut in range(1, STEPS):
             n1 = int(edges[cut])
             if min(n1, m - n1) < 2 * k:
                 continue
             ll = sum(
-                -0.5 * n * math.log(max(residual_square(G), 1e-12 * n) / n)
-                for n, G in ((n1, below[cut - 1]), (m - n1, below[-1] - below[cut - 1]))
+                -0.5 * n * math.log(max(side[cut - 1], 1e-12 * n) / n)
+                for n, side in zip((n1, m - n1), squares, strict=True)
             )
             if ll > best:
                 best, at = ll, (order, n1)
@@ -283,13 +283,6 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in (order[:n1], order[n1:]))
     needed -= noise_evidence(below, float(np.sqrt(np.mean(below**2))) + 1e-12, needed - likelihood_bound(above))
     return noise_evidence(above, float(np.sqrt(np.mean(above**2))) + 1e-12, needed) > needed
-
-
-def residual_square(G: Array) -> float:
-    """Return the sum of squared residuals of the last column on the others, from products."""
-    k = len(G) - 1
-    H = G[:k, :k] + np.diag(1e-9 * np.diag(G)[:k] + 1e-12)
-    return float(G[k, k] - G[:k, k] @ np.linalg.solve(H, G[:k, k]))
 
 
 def curve_explains(A: Array, needed: float) -> bool:
@@ -345,7 +338,7 @@ def curve_explains(A: Array, needed: float) -> bool:
 
 
 class Found(NamedTuple):
-    """A rule that takes rows away, and why in words; without these it only weighs them, and ends the search."""
+    """A rule that takes rows away, and why in words."""
 
     rule: Rule
     reason: str
@@ -535,21 +528,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
             for r, shift, plain in rivals_of
         )
 
-    found = judge(A, Z, levels_of(A[:, :p], tied), best, one.evidence(), beats_skewed)
-    if found is not None:
-        return found
-    # Symmetric heavy tails: weights gain efficiency and move nothing but by chance.
-    heavy = rivals[0]
-    normal = -0.5 * m * (LOG_2PI + 2 * math.log(s0) + 1) - 0.5 * (k + 1) * math.log(m)
-    if (
-        one is heavy
-        and heavy.nu <= HEAVY
-        and heavy.evidence() > normal + MARGIN
-        and within_chance(heavy.b - bs, Ls, s0)
-        and beats_skewed(heavy.evidence())
-    ):
-        return Found(lambda A: (heavy.weights(A), np.zeros_like(A[:, 0], dtype=bool)), "", False)
-    return None
+    return judge(A, Z, levels_of(A[:, :p], tied), best, one.evidence(), beats_skewed)
 
 
 def off_line(A: Array, b: Array, L: Array) -> Array:
@@ -669,16 +648,6 @@ def _group(members: Mask, reason: str) -> Group:
     return Group(int(members.sum()), float(members.mean()), math.nan, reason, members)
 
 
-def tail_weights(A: Array, rule: Rule) -> Array:
-    """Return the weights of heavy tails if the fit differs from that of least squares by chance alone, else ones."""
-    k = A.shape[1] - 1
-    b, L = fit_weighted(A)
-    r = A[:, k] - A[:, :k] @ b
-    w = rule(A)[0]
-    s = math.sqrt(float(r @ r) / max(len(A) - k, 1)) + 1e-12
-    return w if within_chance(fit_weighted(A, w)[0] - b, L, s) else np.ones_like(r)
-
-
 def filled_rows(S: Array, t: Array, X: Array, y: Array) -> Mask | None:
     """Mark rows that have a value filled into a column or the target, and do not follow the line of the others.
 
@@ -767,23 +736,20 @@ def majority_line(
     left = np.ones(m, bool)
     for _ in range(ROUNDS):
         group = find_group(A[left], rng, -middle / scale)
-        if group is None or (not group.reason and found):
+        if group is None:
             break
         weights, gone = group.rule(A[left])
-        if group.reason and not gone.any():
+        if not gone.any():
             break
-        if group.reason:
-            b = fit_weighted(A[left], weights)[0]
-            distances.append(float(np.median(np.abs(A[left][gone] @ np.append(-b, 1.0)))))
-        if group.reason and weights.sum() < least:
+        b = fit_weighted(A[left], weights)[0]
+        distances.append(float(np.median(np.abs(A[left][gone] @ np.append(-b, 1.0)))))
+        if weights.sum() < least:
             # No part has the majority: the groups are classes, and none is left out that is not far from all.
             found = found[: before_peers(distances)]
             for places in removed[len(found) :]:
                 left[places] = True
             break
         found.append(group)
-        if not group.reason:
-            break
         removed.append(np.flatnonzero(left)[gone])
         left[removed[-1]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
@@ -814,8 +780,6 @@ def majority_line(
         groups.append(_group(mark & (W > 0), group.reason))
         W[mark] = 0.0
     A = A if by_row else rows(X, y, noise)
-    if found and not found[0].reason:
-        return Line(tail_weights(A, found[0].rule) * W, tuple(groups))
     for group in () if by_row else found:
         inside = np.flatnonzero(W > 0)
         weights, gone = group.rule(A[inside] if len(inside) < n else A)

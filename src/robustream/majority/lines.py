@@ -332,6 +332,20 @@ def _solved(L: Array, v: Array) -> Array:
     return x
 
 
+@njit(cache=True, nogil=True)
+def residual_squares(products: Array, n: int) -> Array:
+    """Return the sums of squared residuals of the last column on the others, from matrices of products of n rows."""
+    k = products.shape[1] - 1
+    out = np.empty(len(products))
+    for i in range(len(products)):
+        G = products[i]
+        b = _solved(_factor(G, n), G[:, k])
+        out[i] = G[k, k]
+        for j in range(k):
+            out[i] -= b[j] * G[j, k]
+    return out
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _log_distances(A: Array, L: Array, total: float, w: Array, out: Array) -> None:
     """Fill in what `TwoLines._distance` returns."""

@@ -5,8 +5,8 @@ groups that stand apart from it, points strewn around it, copies, filled-in valu
 of the order of the points.
 
 **Estimator.** Weighted mean and covariance of the points. The weight of a point is its posterior probability of
-belonging to the majority, times the tail weight of a t law where the majority follows one; it is 1 for every point,
-and the answer exactly the plain one, unless there is evidence against some.
+belonging to the majority; it is 1 for every point, and the answer exactly the plain one, unless there is evidence
+against some.
 
 **Criterion.** A group is left out on one of these grounds only:
 
@@ -22,7 +22,7 @@ and the answer exactly the plain one, unless there is evidence against some.
 Groups are peeled off one after another until no evidence is left. **Where less than HALF of the points remain, there
 is no majority**: the groups are classes, and none is left out.
 
-Posterior weights come from elliptical t laws of the majority and of each group by EM (`laws.Mixture`), if the
+Posterior weights come from normal laws of the majority and of each group by EM (`laws.Mixture`), if the
 majority passes the tests of being elliptical; else the cuts themselves decide.
 
 **Calibration.** `python null.py` simulates points without groups: normal, t, Cauchy, uniform, exponential,
@@ -46,7 +46,6 @@ where two scatters differ; Coretto and Hennig (2016) for mixtures with a compone
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -81,9 +80,7 @@ Labels = NDArray[np.intp]
 
 ROWS = 1500  # points searched: a group of 1% still has 15
 SUPPORT = 20  # points to an axis that a law needs; four to an axis that a view needs
-DIVIDE = 3.5  # z score to divide what would else be the majority: none of 3,600 samples without groups has it
 SCALE = 2.5  # nats for a second scale: above the 98% point without groups, but for Cauchy columns at 60 x 5 (3.0)
-CHOICE = 0.15  # nats that each free axis of the directions searched for a second scale may gain by chance
 OFF_CENTRE = 0.5  # spreads of a wider law between its centre and the majority's; more is a tail, or a group apart
 APART = 4.0  # spreads between two groups with a valley: less is a law with one mode, cut by chance (uniform: 2.7)
 MAD = 1.482602218505602  # of a normal law, by its deviation
@@ -298,7 +295,6 @@ def find_spread(points: Array, rows: bool = True) -> Spread | None:
         mixture = Mixture(z, np.stack([share, 1 - share]))
         views = _opposed_views(z, mixture)
         evidence = max(evidence, *(second_scale(view)[0] for view in views)) if views else -np.inf
-        evidence -= (z.shape[1] - 1) * CHOICE
         belongs = mixture.posterior
         if (
             evidence >= 0
@@ -351,7 +347,7 @@ def peel(points: Array, weights: Array, rows: bool = True, gone: float = 0.0) ->
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
         divides = weights[inside].sum() < least <= weights.sum()
-        if z == 0 or inside.all() or (divides and (z < DIVIDE or isinstance(division, Spread))):
+        if z == 0 or inside.all() or (divides and isinstance(division, Spread)):
             break
         found.append(division)
         distances.append(float(np.linalg.norm(np.median(kept[inside], axis=0) - np.median(kept[~inside], axis=0))))
@@ -680,7 +676,7 @@ def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None, 
 def _weigher(sample: Array, divisions: list[Cut | Spread]) -> Callable[[Array], tuple[Array, Labels]] | None:
     """Return what gives points their weights, and the number of the group that each is in; None if all have weight 1.
 
-    Weights are the posterior times the tail weight if the majority is elliptical, else as cut.
+    Weights are the posterior if the majority is elliptical, else as cut.
     """
 
     def cut(rows: Array) -> tuple[Array, Labels]:
@@ -693,33 +689,17 @@ def _weigher(sample: Array, divisions: list[Cut | Spread]) -> Callable[[Array], 
         spread = divisions[0]  # the same laws, fitted already
 
         def by_spread(rows: Array) -> tuple[Array, Labels]:
-            posterior, tail, _ = spread.mixture.weigh(spread.project(rows))
-            return posterior * tail, (posterior < 0.5).astype(np.intp)
+            posterior = spread.mixture.weigh(spread.project(rows))[0]
+            return posterior, (posterior < 0.5).astype(np.intp)
 
         return by_spread
-    if sample.shape[1] * SUPPORT <= len(sample):
+    if divisions and sample.shape[1] * SUPPORT <= len(sample):
         of_sample = cut(sample)[1]
-        kept = of_sample == 0
-        shares = np.stack([of_sample == g for g in range(len(divisions) + 1)]).astype(float)
-        # First all groups as laws; if the majority is not elliptical then, the law of what the cuts leave.
-        for rows, start in ((sample, shares), (sample[kept], shares[:1, kept]))[: 2 if divisions else 1]:
-            mixture = Mixture(rows, start)
-            if len(start) == 1 and np.isinf(mixture.freedom):
-                continue
-            enough = mixture.posterior.sum() >= (1 - HALF) * len(sample)
-            if enough and elliptical(mixture.laws[0].white(rows[drawn(mixture.posterior)])):
-                return partial(_by_laws, mixture, cut if len(start) == 1 else None)
+        mixture = Mixture(sample, np.stack([of_sample == g for g in range(len(divisions) + 1)]).astype(float))
+        enough = mixture.posterior.sum() >= (1 - HALF) * len(sample)
+        if enough and elliptical(mixture.laws[0].white(sample[drawn(mixture.posterior)])):
+            return mixture.weigh
     return cut if divisions else None
-
-
-def _by_laws(
-    mixture: Mixture, cut: Callable[[Array], tuple[Array, Labels]] | None, rows: Array
-) -> tuple[Array, Labels]:
-    posterior, tail, likeliest = mixture.weigh(rows)
-    if cut is None:
-        return posterior * tail, likeliest
-    weights, labels = cut(rows)
-    return weights * tail, labels
 
 
 def _distance(division: Cut | Spread, points: Array, member: Mask, kept: Mask) -> float:
