@@ -343,6 +343,7 @@ class Found(NamedTuple):
     rule: Rule
     reason: str
     by_row: bool = True  # whether the rule looks at each row for itself
+    divided: bool = True  # whether x has a valley
 
 
 def attached_atom(y: Array, zero: float) -> bool:
@@ -474,10 +475,10 @@ def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> boo
     )
 
 
-def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Found | None:
+def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divided: bool = True) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None.
 
-    `zero` is a target of nothing, in the units of the rows.
+    `zero` is a target of nothing, in the units of the rows. `divided` is False where x is known to have no valley.
     """
     m, k = len(A), A.shape[1] - 1
     p = k - 1
@@ -494,7 +495,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
     near = near_half(A[:, :p])
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
-    cut = cut_of_x(Z) if enough else None
+    cut = cut_of_x(Z) if enough and divided else None
     if enough and not any(gap.z > EVIDENCE for gap in columns) and is_ordinary(A, bs, Ls, bh, Lh):
         # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
         if cut is None:
@@ -528,7 +529,8 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan) -> Fo
             for r, shift, plain in rivals_of
         )
 
-    return judge(A, Z, levels_of(A[:, :p], tied), best, one.evidence(), beats_skewed)
+    found = judge(A, Z, levels_of(A[:, :p], tied), best, one.evidence(), beats_skewed)
+    return None if found is None else found._replace(divided=cut is not None or not enough)
 
 
 def off_line(A: Array, b: Array, L: Array) -> Array:
@@ -733,11 +735,12 @@ def majority_line(
     found: list[Found] = []
     removed: list[NDArray[np.intp]] = []
     distances: list[float] = []
-    left = np.ones(m, bool)
+    left, divided = np.ones(m, bool), True
     for _ in range(ROUNDS):
-        group = find_group(A[left], rng, -middle / scale)
+        group = find_group(A[left], rng, -middle / scale, divided)
         if group is None:
             break
+        divided = group.divided  # where all rows have no valley of x, those that are left have none
         weights, gone = group.rule(A[left])
         if not gone.any():
             break

@@ -244,7 +244,7 @@ def find_cut(points: Array, weights: Array | None = None) -> Cut:
     spaces = [eye, *spaces] if k > 1 else []  # of one axis the length says less than the axis itself
     starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
     lines = [fourth[:, :3], fourth[:, -3:], climb(z, starts), eye[:, :AXES]]
-    if k > 2 * AXES:  # a group that is far in the leading axes is lost among many
+    if k > 4 * AXES:  # a group that is far in the leading axes is lost among many
         lead = np.ascontiguousarray(z[:, :AXES])
         found = fourth_moment_axes(lead)
         found = np.hstack([found, climb(lead, np.hstack([found, found]))])
