@@ -371,7 +371,7 @@ def attached_atom(y: Array, zero: float) -> bool:
 
 def cut_of_x(Z: Array) -> Cut | None:
     """Return the cut at the most evident valley of x, which need not show in any column; None if there is none."""
-    cut = find_cut(np.clip(Z, -FARTHEST, FARTHEST))
+    cut = find_cut(np.clip(Z, -FARTHEST, FARTHEST), lengths=False)
     return cut if cut.evidence >= EVIDENCE else None
 
 

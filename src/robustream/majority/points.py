@@ -234,26 +234,29 @@ def climb(z: Array, starts: Array) -> Array:
     return w
 
 
-def find_cut(points: Array, weights: Array | None = None) -> Cut:
-    """Return the cut at the most evident valley of all views; weights say which side is the larger."""
+def find_cut(points: Array, weights: Array | None = None, lengths: bool = True) -> Cut:
+    """Return the cut at the most evident valley of all views; weights say which side is the larger.
+
+    Without `lengths` only directions are looked along that skewness or kurtosis say something of.
+    """
     center, axes = principal(points)
     z = ((points - center) @ axes).astype(np.float32)
     k = z.shape[1]
     fourth, eye = fourth_moment_axes(z), np.eye(k, dtype=np.float32)
-    spaces = [a for j in (2, 4, 8) if j < k for a in (eye[:, :j], fourth[:, -j:], fourth[:, :j])]
-    spaces = [eye, *spaces] if k > 1 else []  # of one axis the length says less than the axis itself
+    spaces = [a for j in (2, 4, 8) if j < k and lengths for a in (eye[:, :j], fourth[:, -j:], fourth[:, :j])]
+    spaces = [eye, *spaces] if k > 1 and lengths else []  # of one axis the length says less than the axis itself
     starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
-    lines = [fourth[:, :3], fourth[:, -3:], climb(z, starts), eye[:, :AXES]]
-    if k > 4 * AXES:  # a group that is far in the leading axes is lost among many
+    lines = [fourth[:, :3], fourth[:, -3:], climb(z, starts), *([eye[:, :AXES]] if lengths else [])]
+    if k > 4 * AXES and lengths:  # a group that is far in the leading axes is lost among many
         lead = np.ascontiguousarray(z[:, :AXES])
         found = fourth_moment_axes(lead)
         found = np.hstack([found, climb(lead, np.hstack([found, found]))])
         lines.append(np.vstack([found, np.zeros((k - AXES, found.shape[1]), np.float32)]))
     directions = np.hstack(lines)
-    chosen = [np.eye(points.shape[1])] if points.shape[1] > 1 else []
-    lengths = [cube_root_length(points - center) for _ in chosen] + [cube_root_length(z @ a) for a in spaces]
+    chosen = [np.eye(points.shape[1])] if points.shape[1] > 1 and lengths else []
+    sizes = [cube_root_length(points - center) for _ in chosen] + [cube_root_length(z @ a) for a in spaces]
     chosen += [axes @ a.astype(float) for a in [*spaces, *directions.T[:, :, None]]]
-    views = np.vstack([*lengths, (z @ directions).T])
+    views = np.vstack([*sizes, (z @ directions).T])
     z_scores, thresholds = valleys(views).T
     for best in np.argsort(-z_scores):
         below = views[best] <= thresholds[best]
