@@ -75,6 +75,7 @@ from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
+    LOG_2PI,
     NORMAL_MAD,
     TAILS,
     Form,
@@ -95,6 +96,7 @@ from robustream.majority.lines import (
 from robustream.majority.points import (
     HALF,
     HALF_OF_ROWS,
+    STRONG,
     Cut,
     Group,
     before_peers,
@@ -369,9 +371,9 @@ def attached_atom(y: Array, zero: float) -> bool:
     return False
 
 
-def cut_of_x(Z: Array) -> Cut | None:
+def cut_of_x(Z: Array, lengths: bool = True) -> Cut | None:
     """Return the cut at the most evident valley of x, which need not show in any column; None if there is none."""
-    cut = find_cut(np.clip(Z, -FARTHEST, FARTHEST), lengths=False)
+    cut = find_cut(np.clip(Z, -FARTHEST, FARTHEST), lengths=lengths)
     return cut if cut.evidence >= EVIDENCE else None
 
 
@@ -475,6 +477,87 @@ def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> boo
     )
 
 
+def clear_group(A: Array, Z: Array, bh: Array) -> Found | None:
+    """Return the rule for rows whose targets stand clear of those of an ordinary majority; None if it is not so plain.
+
+    What the models of two lines would find, at a tenth of their cost: an interval of residuals, ended by strong valleys
+    beyond FAR scales, within which least squares leaves nothing to explain.
+    """
+    m, k = len(A), A.shape[1] - 1
+    few = A[: min(m, max(RACERS, PER_COLUMN_RACERS * k))]
+    clipped = few.copy()
+    np.clip(clipped[:, k], -2.5, 2.5, out=clipped[:, k])
+    lines = [concentrate(few, b) for b in (bh, fit_weighted(clipped)[0])]
+    r, s = min(lines, key=lambda line: line[1])
+    inside = np.zeros(m, bool)
+    inside[: len(few)] = r < 2.5 * s
+    low, high = -math.inf, math.inf
+    for _ in range(4):  # valleys to either side, and a look whether there are others
+        b, L = fit_weighted(A[inside])
+        r = A[:, k] - A[:, :k] @ b
+        within = (r > low) & (r <= high)
+        found = gaps(r[None, within])[0]
+        if found.z >= STRONG:
+            low, high = max(low, found.low), min(high, found.high)
+            within = (r > low) & (r <= high)
+        inside, settled = within, found.z < EVIDENCE and np.array_equal(within, inside)
+        if settled or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+            break
+    if not settled or within.all() or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+        return None
+    bad = (~within).astype(float)
+    least = FAR * math.sqrt(float(r[within] @ r[within]) / within.sum())
+    near = smaller_half(np.einsum("ij,ij->i", A[within, : k - 1], A[within, : k - 1]))
+    if (
+        min(-low, high) < least
+        or bad.sum() < k
+        or any(found.z > EVIDENCE for found in gaps(Z[within].T))
+        or not is_ordinary(A[within], b, L, *fit_weighted(A[within][near]))
+    ):
+        return None
+    other = fit_weighted(A[~within])[0]
+    views = x_views(Z, (other - b)[: k - 1], bad)
+    apart = gap_in_x(Z, views, bad)
+    if apart is not None and apart(Z)[~within].mean() > AGREED:
+        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
+    gone = Gap(STRONG, low, high)
+    return Found(_cut(b, gone), "their targets lie apart from the others' line")
+
+
+def clear_in_x(A: Array, Z: Array, cut: Cut | None) -> Found | None:
+    """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
+
+    What the models of two lines would find, at a tenth of their cost: a strong valley of x, within which least squares
+    leaves nothing to explain; beyond it hardly any row lies within FAR scales of that line, and no curve explains where
+    they lie.
+    """
+    m, k = len(A), A.shape[1] - 1
+    if cut is None or cut.evidence < STRONG:
+        return None
+    inside = ~beyond(cut, Z)
+    if inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
+        return None
+    inner, outer = A[inside], A[~inside]
+    b, L = fit_weighted(inner)
+    middle = smaller_half(np.einsum("ij,ij->i", inner[:, : k - 1], inner[:, : k - 1]))
+    if any(found.z > EVIDENCE for found in gaps(Z[inside].T)) or not is_ordinary(
+        inner, b, L, *fit_weighted(inner[middle])
+    ):
+        return None
+    r = inner[:, k] - inner[:, :k] @ b
+    s = math.sqrt(float(r @ r) / max(len(r) - k, 1)) + 1e-12
+    off = outer[:, k] - outer[:, :k] @ b
+    if np.mean(np.abs(off) > FAR * s * np.sqrt(1 + leverage(outer[:, :k], L))) < AGREED:
+        return None
+    # Two lines with normal noise, one of them for rows beyond the gap.
+    own = outer[:, k] - outer[:, :k] @ fit_weighted(outer)[0]
+    spreads = ((len(r), s), (len(own), math.sqrt(float(own @ own) / max(len(own) - k, len(own) / 4)) + 1e-12))
+    lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
+    if curve_explains(A, lead - MARGIN):
+        return None
+    return Found(_sharp(lambda A: beyond(cut, A[:, :-2])), "they lie apart in x and follow another line")
+
+
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divided: bool = True) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None.
 
@@ -495,7 +578,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
     near = near_half(A[:, :p])
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
-    cut = cut_of_x(Z) if enough and divided else None
+    cut = cut_of_x(Z, lengths=False) if enough and divided else None
     if enough and not any(gap.z > EVIDENCE for gap in columns) and is_ordinary(A, bs, Ls, bh, Lh):
         # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
         if cut is None:
@@ -503,6 +586,10 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
         b, L = fit_weighted(A[~beyond(cut, Z)])
         if within_chance(b - bs, L, s0):
             return None
+    cut = cut_of_x(Z) if enough and divided else None
+    lattices = levels_of(A[:, :p], tied)
+    if enough and not lattices and (clear := clear_group(A, Z, bh) or clear_in_x(A, Z, cut)):
+        return clear._replace(divided=cut is not None)
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     models = best_two_lines(A, Z, columns, near, bs, bh, floor, None if cut is None else ~beyond(cut, Z))
@@ -529,7 +616,7 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
             for r, shift, plain in rivals_of
         )
 
-    found = judge(A, Z, levels_of(A[:, :p], tied), best, one.evidence(), beats_skewed)
+    found = judge(A, Z, lattices, best, one.evidence(), beats_skewed)
     return None if found is None else found._replace(divided=cut is not None or not enough)
 
 
