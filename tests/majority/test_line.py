@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from robustream.majority import line
 from robustream.majority.columns import spread_lattice
 from robustream.majority.line import majority_line
-from robustream.majority.lines import STILL, TwoLines, fit_gate, fit_weighted, skewed_noise, t_noise
+from robustream.majority.lines import (
+    STILL,
+    TwoLines,
+    fit_gate,
+    fit_weighted,
+    residual_squares,
+    skewed_noise,
+    t_noise,
+)
 
 ROWS = 1500
 COEF = np.array([2.0, -1.0, 0.5])
@@ -287,3 +295,12 @@ def test_a_cluster_that_no_column_shows_does_not_draw_the_line_to_itself(columns
     X[:400] += 4 * rng.normal(size=columns)
     y[:400] += 50
     np.testing.assert_array_equal(line_of(X, y).believed, np.arange(ROWS) >= 400)
+
+
+def test_sums_of_residuals_are_those_of_least_squares():
+    rng = np.random.default_rng(0)
+    tables = [np.column_stack([rng.normal(size=(50, 3)), np.ones(50), rng.normal(size=50)]) for _ in range(4)]
+    plain = [np.linalg.lstsq(A[:, :-1], A[:, -1], rcond=None)[1][0] for A in tables]
+    np.testing.assert_allclose(residual_squares(np.array([A.T @ A for A in tables]), 50), plain, rtol=1e-6)
+    nothing = np.diag([1.0, -1.0, 1.0, 3.0])[None]  # what rounding makes of columns that are all but equal
+    np.testing.assert_array_equal(residual_squares(nothing * [[[1e30], [1e30], [1], [1]]], 50), [3.0])

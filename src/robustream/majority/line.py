@@ -266,8 +266,9 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
         # Equal values are on one side.
         edges = np.append(np.searchsorted(v[order], v[order[np.arange(STEPS) * m // STEPS]]), m)
         ordered = A[order]
-        below = np.cumsum([ordered[i:j].T @ ordered[i:j] for i, j in pairwise(edges)], axis=0)
-        squares = residual_squares(below[:-1], m), residual_squares(below[-1] - below[:-1], m)
+        grams = np.array([ordered[i:j].T @ ordered[i:j] for i, j in pairwise(edges)])
+        sides = np.cumsum(grams, axis=0)[:-1], np.cumsum(grams[::-1], axis=0)[-2::-1]
+        squares = [residual_squares(side, m) for side in sides]
         for cut in range(1, STEPS):
             n1 = int(edges[cut])
             if min(n1, m - n1) < 2 * k:

@@ -334,15 +334,23 @@ def _solved(L: Array, v: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def residual_squares(products: Array, n: int) -> Array:
-    """Return the sums of squared residuals of the last column on the others, from matrices of products of n rows."""
+    """Return the sums of squared residuals of the last column on the others, from matrices of products of n rows.
+
+    Where columns have no digits left to be told apart by, nothing is explained.
+    """
     k = products.shape[1] - 1
     out = np.empty(len(products))
     for i in range(len(products)):
         G = products[i]
-        b = _solved(_factor(G, n), G[:, k])
+        L = _factor(G, n)
         out[i] = G[k, k]
+        known = True
         for j in range(k):
-            out[i] -= b[j] * G[j, k]
+            known &= L[j, j] > 0
+        if known:
+            b = _solved(L, G[:, k])
+            for j in range(k):
+                out[i] -= b[j] * G[j, k]
     return out
 
 

@@ -77,7 +77,7 @@ def test_components_and_verdicts_are_those_of_the_host(cupy, no_table_comes_over
     here, there = rs.OutlierRobustCovariance().fit(X), rs.OutlierRobustCovariance().fit(cupy.asarray(X))
     _same(here, there)
     scale = np.abs(here.covariance_).max()
-    # Weights of t laws are worked out in single precision.
+    # Posteriors are worked out in single precision.
     tolerance = 1e-6 if dtype == np.float64 else 1e-5
     np.testing.assert_allclose(there.covariance_.get(), here.covariance_, rtol=0, atol=tolerance * scale)
     components = [np.abs(np.asarray(m)) for m in (rs.OutlierRobustPCA(2).fit(X).components_,)]
@@ -92,7 +92,8 @@ def test_lines_and_verdicts_are_those_of_the_host(cupy, no_table_comes_over, kin
     here = rs.OutlierRobustRegressor().fit(X, y)
     there = rs.OutlierRobustRegressor().fit(cupy.asarray(X), cupy.asarray(y))
     _same(here, there)
-    tolerance = 1e-6 if dtype == np.float64 else 1e-5
+    # Rows that are ten thousand times as long as others cost digits of what is summed in another order.
+    tolerance = 1e-6 if dtype == np.float64 and kind != "few" else 1e-5
     for name in ("coef_", "coef_stderr_"):
         value = getattr(here, name)
         np.testing.assert_allclose(
