@@ -61,6 +61,7 @@ from robustream.kernels.rows import over_rows, row_blocks
 from robustream.majority.columns import (
     FARTHEST,
     Keys,
+    column_units,
     copies,
     equal_by_chance,
     filled_values,
@@ -372,15 +373,35 @@ def attached_atom(y: Array, zero: float) -> bool:
     return False
 
 
-def cut_of_x(Z: Array, lengths: bool = True) -> Cut | None:
-    """Return the cut at the most evident valley of x, which need not show in any column; None if there is none."""
-    cut = find_cut(np.clip(Z, -FARTHEST, FARTHEST), lengths=lengths)
-    return cut if cut.evidence >= EVIDENCE else None
+class CutOfX(NamedTuple):
+    """A cut of x, in the units of the columns that are not mostly one value: these show no groups."""
+
+    cut: Cut
+    use: Mask
+    middles: Array
+    units: Array
+
+    @classmethod
+    def find(cls, Z: Array, lengths: bool = True) -> CutOfX | None:
+        """Return the cut at the most evident valley, which need not show in any column; None if there is none."""
+        middles, units = column_units(Z)
+        use = units > 0
+        if np.count_nonzero(use) < 2:
+            return None
+        found = cls(_NO_CUT, use, middles[use], units[use])
+        found = found._replace(cut=find_cut(found.scaled(Z), lengths=lengths))
+        return found if found.cut.evidence >= EVIDENCE else None
+
+    def scaled(self, Z: Array) -> Array:
+        """Return rows in these units, far ones held."""
+        return np.clip((Z[:, self.use] - self.middles) / self.units, -FARTHEST, FARTHEST)
+
+    def beyond(self, Z: Array) -> Mask:
+        """Mark the rows beyond the cut."""
+        return self.cut.outside(self.scaled(Z))
 
 
-def beyond(cut: Cut, Z: Array) -> Mask:
-    """Mark the rows whose x lies beyond a cut."""
-    return cut.outside(np.clip(Z, -FARTHEST, FARTHEST))
+_NO_CUT = Cut(0.0, np.zeros(0), np.zeros((0, 0)), -math.inf, math.inf)
 
 
 def near_half(X: Array) -> Mask:
@@ -525,7 +546,7 @@ def clear_group(A: Array, Z: Array, bh: Array) -> Found | None:
     return Found(_cut(b, gone), "their targets lie apart from the others' line")
 
 
-def clear_in_x(A: Array, Z: Array, cut: Cut | None) -> Found | None:
+def clear_in_x(A: Array, Z: Array, cut: CutOfX | None) -> Found | None:
     """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
 
     What the models of two lines would find, at a tenth of their cost: a strong valley of x, within which least squares
@@ -533,9 +554,9 @@ def clear_in_x(A: Array, Z: Array, cut: Cut | None) -> Found | None:
     they lie.
     """
     m, k = len(A), A.shape[1] - 1
-    if cut is None or cut.evidence < STRONG:
+    if cut is None or cut.cut.evidence < STRONG:
         return None
-    inside = ~beyond(cut, Z)
+    inside = ~cut.beyond(Z)
     if inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
         return None
     inner, outer = A[inside], A[~inside]
@@ -556,7 +577,7 @@ def clear_in_x(A: Array, Z: Array, cut: Cut | None) -> Found | None:
     lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
     if curve_explains(A, lead - MARGIN):
         return None
-    return Found(_sharp(lambda A: beyond(cut, A[:, :-2])), "they lie apart in x and follow another line")
+    return Found(_sharp(lambda A: cut.beyond(A[:, :-2])), "they lie apart in x and follow another line")
 
 
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divided: bool = True) -> Found | None:
@@ -579,21 +600,21 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
     near = near_half(A[:, :p])
     bh, Lh = fit_weighted(A[near])
     enough = m >= max(SAMPLE // 2, 10 * k)
-    cut = cut_of_x(Z, lengths=False) if enough and divided else None
+    cut = CutOfX.find(Z, lengths=False) if enough and divided else None
     if enough and not any(gap.z > EVIDENCE for gap in columns) and is_ordinary(A, bs, Ls, bh, Lh):
         # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
         if cut is None:
             return None
-        b, L = fit_weighted(A[~beyond(cut, Z)])
+        b, L = fit_weighted(A[~cut.beyond(Z)])
         if within_chance(b - bs, L, s0):
             return None
-    cut = cut_of_x(Z) if enough and divided else None
+    cut = CutOfX.find(Z) if enough and divided else None
     lattices = levels_of(A[:, :p], tied)
-    if enough and not lattices and (clear := clear_group(A, Z, bh) or clear_in_x(A, Z, cut)):
+    if enough and not tied.any() and (clear := clear_group(A, Z, bh) or clear_in_x(A, Z, cut)):
         return clear._replace(divided=cut is not None)
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
-    models = best_two_lines(A, Z, columns, near, bs, bh, floor, None if cut is None else ~beyond(cut, Z))
+    models = best_two_lines(A, Z, columns, near, bs, bh, floor, None if cut is None else ~cut.beyond(Z))
     if not models:
         return None
     best = models[0]
@@ -687,16 +708,13 @@ def judge(
         return None
     if apart is not None and (apart(Z)[bad > 0.5].mean() > AGREED or split() or bent()):
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
-    deepest = gaps(r[None], EMPTY)[0]
     off = 1 - best.w1
-    parted = deepest.z > EVIDENCE and off[deepest.beyond(r)].sum() > AGREED * off.sum()
-    if parted:
-        signed = deepest
-    if not agrees or parted:
+    clear = bool(np.mean((off > 0.1) & (off < 0.9)) <= UNCLEAR)
+    deepest = gaps(r[None], EMPTY)[0]
+    if not agrees or (not clear and deepest.z > EVIDENCE and off[deepest.beyond(r)].sum() > AGREED * off.sum()):
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
-        return Found(_cut(best.b, signed), "their targets lie apart from the others' line")
-    second = best.form != "none" and best.w2.sum() > 0.5 * (1 - best.w1).sum()
-    clear = bool(np.mean((best.w1 > 0.1) & (best.w1 < 0.9)) <= UNCLEAR)
+        return Found(_cut(best.b, signed if not agrees else deepest), "their targets lie apart from the others' line")
+    second = best.form != "none" and best.w2.sum() > 0.5 * off.sum()
     rule = _posterior(best, clear, second)
     return Found(rule, "they follow another line" if second else "they follow no line", False)
 

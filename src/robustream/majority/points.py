@@ -205,7 +205,8 @@ def principal(points: Array) -> tuple[Array, Array]:
     A few wild points must not have axes for themselves, and hide there.
     """
     squares = squared_lengths(points)
-    w = 1 / (1 + squares / max(float(np.median(squares)), 1e-300))
+    usual = float(np.median(squares)) or float(np.mean(squares))  # more than half may be the same
+    w = 1 / (1 + squares / max(usual, 1e-300))
     center = w @ points / w.sum()
     deviations = points - center
     values, vectors = np.linalg.eigh((deviations * w[:, None]).T @ deviations / w.sum())
