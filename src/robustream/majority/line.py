@@ -114,6 +114,7 @@ RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
 MARGIN = 5.0  # log likelihood by which two lines must beat every honest rival
+WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a better model, in tables of fewer rows
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 EMPTY = 0.1  # the same of one that a curve does not explain: two normal groups have it at 6 spreads
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
@@ -131,6 +132,10 @@ MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose produc
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 STEPS = 10  # parts of a view between which a threshold may lie
 SAME = 2.0  # log likelihoods of two starts that are one optimum
+
+
+# Why a few rows were left out, in words.
+_FAR_ROWS = "a few lie far from the others' line"
 
 
 class Line(NamedTuple):
@@ -639,7 +644,13 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
         )
 
     found = judge(A, Z, lattices, best, one.evidence(), beats_skewed)
-    return None if found is None else found._replace(divided=cut is not None or not enough)
+    if found is not None:
+        return found._replace(divided=cut is not None or not enough)
+    lengths = off_line(A, best.b, best.L)
+    far = max(gap(lengths), ROUNDING)
+    if not 0 < np.count_nonzero(lengths > far) <= max(FEW * m, FEW_ROWS):
+        return None
+    return Found(_sharp(lambda A: off_line(A, best.b, best.L) > far), _FAR_ROWS)
 
 
 def off_line(A: Array, b: Array, L: Array) -> Array:
@@ -700,7 +711,9 @@ def judge(
     def bent() -> bool:
         return threshold_explains(A, level_views(lattices, bad), lead) or curve_explains(A, lead)
 
-    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE
+    # A few rows show no empty valley: in a small table a weak one and a better model together are enough.
+    small = len(A) < SMALL and signed.z > WEAK and better()
+    empty = small or gaps(r[None], EMPTY)[0].z > EVIDENCE
     if apart is None and not empty and split():
         return None
     # The residuals of a curve have valleys, too, but hardly one that is empty.
@@ -874,17 +887,19 @@ def majority_line(
             for mark, group in zip(marks, found, strict=False):
                 mark[block] = group.rule(A)[1]
 
-    over_rows(judge, n, p, X)
-    # A few far rows may be none of the sample: they are told by the line of what the search left.
-    limit, few = max(gap(lengths[~stuck]), ROUNDING), max(FEW * n, FEW_ROWS)
-    far = ~stuck & (lengths > limit)
-    if 0 < far.sum() <= few:
-        some = np.flatnonzero(far)
-        known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
-        far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, known) > limit
-    if 0 < far.sum() <= few:
-        groups.append(_group(far, "a few lie far from the others' line"))
-        W[far] = 0.0
+    if m < n or by_row:
+        over_rows(judge, n, p, X)
+    if m < n:
+        # A few far rows may be none of the sample: they are told by the line of what the search left.
+        limit = max(gap(lengths[~stuck]), ROUNDING)
+        far = ~stuck & (lengths > limit)
+        if 0 < far.sum() <= FEW * n:
+            some = np.flatnonzero(far)
+            known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
+            far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, known) > limit
+        if 0 < far.sum() <= FEW * n:
+            groups.append(_group(far, _FAR_ROWS))
+            W[far] = 0.0
     for mark, group in zip(marks, found, strict=False):
         groups.append(_group(mark & (W > 0), group.reason))
         W[mark] = 0.0
