@@ -646,11 +646,16 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
     found = judge(A, Z, lattices, best, one.evidence(), beats_skewed)
     if found is not None:
         return found._replace(divided=cut is not None or not enough)
-    lengths = off_line(A, best.b, best.L)
-    far = max(gap(lengths), ROUNDING)
-    if not 0 < np.count_nonzero(lengths > far) <= max(FEW * m, FEW_ROWS):
-        return None
-    return Found(_sharp(lambda A: off_line(A, best.b, best.L) > far), _FAR_ROWS)
+    # A few rows far from the line, or, in a table in which these are no bend, far in x and not on the line.
+    away, far = max(gap(off_line(A, best.b, best.L)), ROUNDING), gap(np.sqrt(squared_lengths(A[:, :p])))
+    far = far if np.count_nonzero(squared_lengths(A[:, :p]) > far**2) <= FEW * m else math.inf
+
+    def apart(A: Array) -> Mask:
+        off = off_line(A, best.b, best.L)
+        marks: Mask = (off > away) | ((squared_lengths(A[:, :p]) > far**2) & (off > max(FAR * best.s, ROUNDING)))
+        return marks
+
+    return Found(_sharp(apart), _FAR_ROWS) if 0 < np.count_nonzero(apart(A)) <= max(FEW * m, FEW_ROWS) else None
 
 
 def off_line(A: Array, b: Array, L: Array) -> Array:
@@ -877,29 +882,34 @@ def majority_line(
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
     by_row = all(group.by_row for group in found)
     b, L = fit_weighted(A[left])
-    lengths = np.empty_like(W)
+    lengths, sizes = np.empty_like(W), np.empty_like(W)
     marks = [np.zeros_like(stuck) for _ in found] if by_row else []
 
     def judge(tile: slice) -> None:
         for block in row_blocks(tile, p, X):
             A = rows(X[block], y[block], None if noise is None else noise[block])
             lengths[block] = np.abs(A[:, -1] - A[:, :-1] @ b)
+            sizes[block] = np.sqrt(squared_lengths(A[:, :p]))
             for mark, group in zip(marks, found, strict=False):
                 mark[block] = group.rule(A)[1]
 
     if m < n or by_row:
         over_rows(judge, n, p, X)
     if m < n:
-        # A few far rows may be none of the sample: they are told by the line of what the search left.
-        limit = max(gap(lengths[~stuck]), ROUNDING)
-        far = ~stuck & (lengths > limit)
-        if 0 < far.sum() <= FEW * n:
-            some = np.flatnonzero(far)
-            known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
-            far[some] = off_line(rows(X[some], y[some], None if noise is None else noise[some]), b, known) > limit
-        if 0 < far.sum() <= FEW * n:
-            groups.append(_group(far, _FAR_ROWS))
-            W[far] = 0.0
+        # A few far rows may be none of the sample: they are told by the line of what the search left, less what is not
+        # known of it where they lie. Far from the line, or far in x and not on it.
+        known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
+        usual = NORMAL_MAD * float(np.median(np.abs(A[left, -1] - A[left, :-1] @ b)))
+        away = max(gap(lengths[~stuck]), ROUNDING)
+        gone = np.zeros_like(stuck)
+        for far, limit in ((lengths > away, away), (sizes > gap(sizes[~stuck]), max(FAR * usual, ROUNDING))):
+            some = np.flatnonzero(far & ~stuck)
+            if 0 < len(some) <= FEW * n:
+                those = rows(X[some], y[some], None if noise is None else noise[some])
+                gone[some] |= off_line(those, b, known) > limit
+        if gone.any():
+            groups.append(_group(gone, _FAR_ROWS))
+            W[gone] = 0.0
     for mark, group in zip(marks, found, strict=False):
         groups.append(_group(mark & (W > 0), group.reason))
         W[mark] = 0.0
