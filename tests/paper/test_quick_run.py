@@ -24,20 +24,24 @@ def read(store, name):
     return Results(store.read(EXPERIMENTS[name].cells(CONTEXT)))
 
 
+# What is checked below; `robustream reproduce all --quick` has the others, in some minutes more.
+RUN = ("figure-1b",)
+
+
 def test_the_quick_run(tmp_path):
-    finished = subprocess.run(
-        [sys.executable, "-c", START, "all", "--quick", "--out", str(tmp_path), "--jobs", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
+    for name in RUN:
+        finished = subprocess.run(
+            [sys.executable, "-c", START, name, "--quick", "--out", str(tmp_path), "--jobs", "2"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert finished.returncode == 0, finished.stderr
     store = Store(tmp_path, "quick", 0)
-    page = make_page(list(EXPERIMENTS.values()), CONTEXT, store)
+    page = make_page([EXPERIMENTS[name] for name in RUN], CONTEXT, store)
     assert all(section.complete for section in page.sections)
     check_regression_with_outlier_batches(read(store, "figure-1b"))
-    check_colluding_components(read(store, "figure-1a"))
-    assert (tmp_path / "index.html").stat().st_size > 100_000
+    assert (tmp_path / "index.html").stat().st_size > 20_000
 
 
 def check_regression_with_outlier_batches(results):
@@ -47,10 +51,3 @@ def check_regression_with_outlier_batches(results):
     bound = median_constant(0.4) * bad.rms(method="radius of the good batches")
     assert bad.rms(method="geometric median") <= bound
     assert bad.rms(method="averaging") > 3 * bad.rms(method="geometric median")
-
-
-def check_colluding_components(results):
-    """40% of the batches agree on a wrong subspace: the median has at most half of averaging's error."""
-    some = results.where(rule="own", seen=None, order="random", spread="adversarial", share=0.4, level=1.0)
-    bad = some.where(kind="stronger")
-    assert bad.rms(method="geometric median") <= 0.5 * bad.rms(method="averaging")
