@@ -72,7 +72,7 @@ from robustream.majority.columns import (
     ties,
     voices,
 )
-from robustream.majority.evidence import CLEAR, Array, second_scale, valleys
+from robustream.majority.evidence import CLEAR, Array, second_scales, valleys
 from robustream.majority.gaps import covariance_with_gaps
 from robustream.majority.laws import SIGMAS, Mask, Mixture, drawn, elliptical, squared_lengths
 
@@ -215,59 +215,95 @@ def principal(points: Array) -> tuple[Array, Array]:
     return center, (vectors[:, use] / np.sqrt(values[use]))[:, ::-1]
 
 
+class White(NamedTuple):
+    """Points in the units of a scatter of bounded influence; coordinates are rows, those of the widest axes first."""
+
+    center: Array
+    axes: Array
+    z: Array
+    fourth: Array  # axes of the fourth moment, the lightest first
+    along: Array  # the coordinates along these
+
+    @classmethod
+    def of(cls, points: Array, most: int | None = None) -> "White":
+        """Return points in their principal axes, or in so many of them."""
+        center, axes = principal(points)
+        return cls.along_axes(points, center, axes[:, :most])
+
+    @classmethod
+    def along_axes(cls, points: Array, center: Array, axes: Array) -> "White":
+        """Return points in these axes."""
+        z = (axes.T @ (points - center).T).astype(np.float32)
+        fourth = fourth_moment_axes(z)
+        return cls(center, axes, z, fourth, fourth.T @ z)
+
+
 def fourth_moment_axes(z: Array) -> Array:
     """Return the axes of the fourth moment of white points, the lightest first; far points are capped."""
-    squares = squared_lengths(z)
-    a = z * np.sqrt(np.minimum(squares, 4 * np.median(squares)))[:, None]
-    return np.linalg.eigh((a.T @ a).astype(float))[1].astype(z.dtype)
+    squares = squared_lengths(z.T)
+    a = z * np.sqrt(np.minimum(squares, 4 * np.median(squares)))
+    return np.linalg.eigh((a @ a.T).astype(float))[1].astype(z.dtype)
 
 
 def climb(z: Array, starts: Array) -> Array:
-    """Return directions that have climbed the skewness (the first half) or the kurtosis of the points' projections."""
-    half = starts.shape[1] // 2
-    w = starts / np.maximum(np.linalg.norm(starts, axis=0), 1e-12)
+    """Return directions (rows) that climbed the skewness (the first half) or the kurtosis of points' projections."""
+    half = len(starts) // 2
+    w = starts / np.maximum(np.sqrt(squared_lengths(starts)), 1e-12)[:, None]
+    s, slope = np.empty((len(w), z.shape[1]), z.dtype), np.empty((len(w), z.shape[1]), z.dtype)
     for _ in range(6):
-        s = np.clip(z @ w, -8, 8)
-        slope = s * s
-        slope[:, half:] *= s[:, half:]
-        w = z.T @ slope
-        w /= np.maximum(np.linalg.norm(w, axis=0), 1e-12)
+        np.matmul(w, z, out=s)
+        np.minimum(s, 8, out=s)
+        np.maximum(s, -8, out=s)
+        np.multiply(s, s, out=slope)
+        slope[half:] *= s[half:]
+        w = slope @ z.T
+        w /= np.maximum(np.sqrt(squared_lengths(w)), 1e-12)[:, None]
     return w
 
 
-def find_cut(points: Array, weights: Array | None = None, lengths: bool = True) -> Cut:
+def find_cut(points: Array, weights: Array | None = None, lengths: bool = True, white: White | None = None) -> Cut:
     """Return the cut at the most evident valley of all views; weights say which side is the larger.
 
     Without `lengths` only directions are looked along that skewness or kurtosis say something of.
     """
-    center, axes = principal(points)
-    z = ((points - center) @ axes).astype(np.float32)
-    k = z.shape[1]
-    fourth, eye = fourth_moment_axes(z), np.eye(k, dtype=np.float32)
-    spaces = [a for j in (2, 4, 8) if j < k and lengths for a in (eye[:, :j], fourth[:, -j:], fourth[:, :j])]
-    spaces = [eye, *spaces] if k > 1 and lengths else []  # of one axis the length says less than the axis itself
-    starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
-    lines = [fourth[:, :3], fourth[:, -3:], climb(z, starts), *([eye[:, :AXES]] if lengths else [])]
+    white = White.of(points) if white is None else white
+    z, along, fourth, k = white.z, white.along, white.fourth.T, len(white.z)
+    starts = np.ascontiguousarray(z[:, :: max(z.shape[1] // STARTS, 1)].T[:STARTS])
+    climbed = climb(z, starts)
+    lines, views = [fourth[:3], fourth[-3:], climbed], [along[:3], along[-3:], climbed @ z]
     if k > 4 * AXES and lengths:  # a group that is far in the leading axes is lost among many
-        lead = np.ascontiguousarray(z[:, :AXES])
-        found = fourth_moment_axes(lead)
-        found = np.hstack([found, climb(lead, np.hstack([found, found]))])
-        lines.append(np.vstack([found, np.zeros((k - AXES, found.shape[1]), np.float32)]))
-    directions = np.hstack(lines)
-    chosen = [np.eye(points.shape[1])] if points.shape[1] > 1 and lengths else []
-    sizes = [cube_root_length(points - center) for _ in chosen] + [cube_root_length(z @ a) for a in spaces]
-    chosen += [axes @ a.astype(float) for a in [*spaces, *directions.T[:, :, None]]]
-    views = np.vstack([*sizes, (z @ directions).T])
-    z_scores, thresholds = valleys(views).T
+        found = fourth_moment_axes(z[:AXES]).T
+        found = np.vstack([found, climb(z[:AXES], np.vstack([found, found]))])
+        lines.append(np.hstack([found, np.zeros((len(found), k - AXES), np.float32)]))
+        views.append(found @ z[:AXES])
+    spaces = list[Array]()
+    if lengths:
+        eye = np.eye(k, dtype=np.float32)
+        lines.append(eye[:AXES])
+        views.append(z[:AXES])
+        if k > 1:  # of one axis the length says less than the axis itself
+            stretches = [slice(j) for j in (2, 4, 8) if j < k] + [slice(-j, None) for j in (2, 4, 8) if j < k]
+            spaces = [eye, *(eye[part] for part in stretches if part.start is None), *(fourth[part] for part in stretches)]
+            sizes = [z, *(z[part] for part in stretches if part.start is None), *(along[part] for part in stretches)]
+            views.append(np.stack([cube_root_length(size.T) for size in sizes]))
+        if points.shape[1] > 1:
+            views.append(cube_root_length(points - white.center)[None].astype(np.float32))
+    views_ = np.vstack(views)
+    z_scores, thresholds = valleys(views_).T
+    count = sum(map(len, lines))
     for best in np.argsort(-z_scores):
-        below = views[best] <= thresholds[best]
+        below = views_[best] <= thresholds[best]
         # The larger side is the majority; of lengths the inner one, if it may be.
-        inner = np.average(below, weights=weights) >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
-        if z_scores[best] < VALLEY or stand_apart(views[best], below if inner else ~below):
+        inner = (below.mean() if weights is None else weights[below].sum() / weights.sum()) >= (1 - HALF if best >= count else 0.5)
+        if z_scores[best] < VALLEY or stand_apart(views_[best], below if inner else ~below):
             break
         z_scores[best] = 0.0
+    if best < count:
+        axes = white.axes @ np.vstack(lines)[best, :, None].astype(float)
+    else:
+        axes = white.axes @ spaces[best - count].T.astype(float) if best < count + len(spaces) else np.eye(points.shape[1])
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
-    return Cut(float(z_scores[best]), center, chosen[best], float(low), float(high))
+    return Cut(float(z_scores[best]), white.center, axes, float(low), float(high))
 
 
 def stand_apart(view: Array, kept: Mask) -> bool:
@@ -284,21 +320,25 @@ def stand_apart(view: Array, kept: Mask) -> bool:
     )
 
 
-def find_spread(points: Array, rows: bool = True) -> Spread | None:
+def find_spread(points: Array, rows: bool = True, white: White | None = None) -> Spread | None:
     """Return the division into two scales around one centre, if any, that leaves an elliptical majority."""
-    center, axes = principal(points)
-    axes = axes[:, : max(len(points) // SUPPORT, 2)]
-    z = (points - center) @ axes
-    fourth = fourth_moment_axes(z)
-    spaces = [fourth[:, [-1]], fourth[:, -2:-1], fourth[:, [0]], fourth[:, -2:], fourth[:, -4:], fourth[:, :2], fourth]
-    starts = sorted((second_scale(z @ a) for a in spaces if a.size), key=lambda found: -found[0])
+    most = max(len(points) // SUPPORT, 2)
+    if white is None or white.axes.shape[1] > most:
+        white = White.of(points, most) if white is None else White.along_axes(points, white.center, white.axes[:, :most])
+    k = white.axes.shape[1]
+    spaces = [slice(k - j, k) for j in (1, 2, 4) if j <= k]
+    spaces += [slice(k - 2, k - 1), slice(0, 2)] if k > 1 else []
+    spaces += [slice(0, 1), slice(0, k)]
+    starts = sorted(second_scales(white.along, spaces), key=lambda found: -found[0])
+    z: Array | None = None
     for evidence, narrow in starts[:TRIES]:
         if evidence < -10 * SCALE:  # not worth refining
             break
+        z = white.z.T.astype(float) if z is None else z
         share = narrow if narrow.mean() > 0.5 else 1 - narrow
         mixture = Mixture(z, np.stack([share, 1 - share]))
-        views = _opposed_views(z, mixture)
-        evidence = max(evidence, *(second_scale(view)[0] for view in views)) if views else -np.inf
+        views = _opposed(z, mixture)
+        evidence = max(evidence, *(found for found, _ in views)) if views else -np.inf
         belongs = mixture.posterior
         if (
             evidence >= 0
@@ -306,7 +346,7 @@ def find_spread(points: Array, rows: bool = True) -> Spread | None:
             and belongs.mean() >= 0.5
             and elliptical(mixture.laws[0].white(z[drawn(belongs)]))
         ):
-            return Spread(evidence, center, axes, mixture)
+            return Spread(evidence, white.center, white.axes, mixture)
     return None
 
 
@@ -324,29 +364,34 @@ def _one_centre(mixture: Mixture) -> bool:
     )
 
 
-def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
-    """Return the projections, white for the majority, in which the other law is wider, or narrower, by CLEAR."""
+def _opposed(z: Array, mixture: Mixture) -> list[tuple[float, Array]]:
+    """Return the second scales in the views, white for the majority, in which the other law is wider, or narrower."""
     majority, other = mixture.laws
     values, vectors = np.linalg.eigh(majority.whitening.T @ other.scatter @ majority.whitening)
     white = majority.white(z) @ vectors
     wide, narrow = int(np.sum(values > CLEAR**2)), int(np.sum(values < CLEAR**-2))
-    views = [white[:, -j:] for j in {1, 2, 4, wide} if 0 < j <= wide]
-    return views + [white[:, :j] for j in {1, 2, 4, narrow} if 0 < j <= narrow]
+    k = len(values)
+    views = [slice(k - j, k) for j in {1, 2, 4, wide} if 0 < j <= wide]
+    views += [slice(0, j) for j in {1, 2, 4, narrow} if 0 < j <= narrow]
+    return second_scales(np.ascontiguousarray(white.T), views) if views else []
 
 
-def peel(points: Array, weights: Array, rows: bool = True, gone: float = 0.0) -> list[Cut | Spread] | None:
+def peel(
+    points: Array, weights: Array, rows: bool = True, gone: float = 0.0, white: White | None = None
+) -> list[Cut | Spread] | None:
     """Return the divisions that peel groups off a sample; None where no majority is left.
 
-    `gone` is the share of all points that were left out before.
+    `gone` is the share of all points that were left out before; `white` the points, if they are known so already.
     """
     kept, found = points, list[Cut | Spread]()
     distances = list[float]()
     least = (HALF_OF_ROWS if rows else HALF) / (1 - gone) * weights.sum()
     while len(kept) >= FEWEST:
-        division: Cut | Spread = find_cut(kept, weights)
+        white = White.of(kept) if white is None else white
+        division: Cut | Spread = find_cut(kept, weights, white=white)
         z = division.evidence if division.evidence >= VALLEY else 0.0
         if z < STRONG and weights.sum() >= least:
-            spread = find_spread(kept, rows)
+            spread = find_spread(kept, rows, white)
             if spread is not None and spread.evidence >= SCALE and np.sqrt(2 * spread.evidence) > z:
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
@@ -355,7 +400,7 @@ def peel(points: Array, weights: Array, rows: bool = True, gone: float = 0.0) ->
             break
         found.append(division)
         distances.append(float(np.linalg.norm(np.median(kept[inside], axis=0) - np.median(kept[~inside], axis=0))))
-        kept, weights = kept[inside], weights[inside]
+        kept, weights, white = kept[inside], weights[inside], None
     if not found or weights.sum() >= least:
         return found
     # No majority is left: the groups are classes, but for those that are far from all classes.
@@ -669,9 +714,9 @@ def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None, 
     """Return the divisions of a sample, the axes to which it was reduced for want of points, and it there."""
     if bad is not None and bad.any():
         sample = fill(sample, bad)
-    _, axes = principal(sample)
+    center, axes = principal(sample)
     if axes.shape[1] == sample.shape[1]:
-        return peel(sample, weights, rows, gone), None, sample
+        return peel(sample, weights, rows, gone, White.along_axes(sample, center, axes)), None, sample
     axes = axes / np.linalg.norm(axes, axis=0)
     sample = sample @ axes
     return peel(sample, weights, rows, gone), axes, sample
