@@ -42,23 +42,25 @@ FARTHEST = 50.0  # scales: cells beyond have no more say in what others are fill
 
 @njit(cache=True, nogil=True)
 def _mixed(bits: Keys, states: Keys) -> Keys:
-    """Return the states of hashes that have taken in more words."""
+    """Return the states of hashes that have taken in more words: each word times an odd number of its column, added."""
     n, p = bits.shape
+    odd = np.empty(p, np.uint64)
+    for j in range(p):
+        k = np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
+        odd[j] = ((k ^ (k >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)) | np.uint64(1)
     mixed = np.empty(n, np.uint64)
     for i in range(n):
-        h = states[i]
+        h = states[i] * np.uint64(0xBF58476D1CE4E5B9)
         for j in range(p):
             word = bits[i, j]
-            if word != np.uint64(0x8000000000000000):  # minus zero is zero
-                h ^= word
-            h *= np.uint64(0xBF58476D1CE4E5B9)
-            h ^= h >> np.uint64(29)
-        mixed[i] = h
+            word = np.uint64(0) if word == np.uint64(0x8000000000000000) else word  # minus zero is zero
+            h += (word ^ (word >> np.uint64(32))) * odd[j]  # round numbers have their bits on top alone
+        mixed[i] = h ^ (h >> np.uint64(29))
     return mixed
 
 
 def row_states(points: Array, states: Keys | None = None) -> Keys:
-    """Return the states of a hash of each row's content (SplitMix64), which may go on from those of other columns."""
+    """Return the states of a hash of each row's content, which may go on from those of other columns."""
     if states is None:
         states = np.full_like(points[:, 0], 0x9E3779B97F4A7C15, dtype=np.uint64)
     if not is_device_array(points):
@@ -99,9 +101,14 @@ def sorted_columns(points: Array) -> Array:
     return np.sort(np.ascontiguousarray(points.T), axis=1)
 
 
+@njit(cache=True, nogil=True)
 def ties(ordered: Array) -> Places:
     """Return how many cells of each sorted column equal the one before; missing ones equal none."""
-    return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    tied = np.zeros(len(ordered), np.intp)
+    for j in range(len(ordered)):
+        for i in range(1, ordered.shape[1]):
+            tied[j] += ordered[j, i] == ordered[j, i - 1]
+    return tied
 
 
 def equal_by_chance(points: Array) -> bool:

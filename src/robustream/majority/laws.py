@@ -7,12 +7,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from robustream.kernels.device_arrays import is_device_array
-from robustream.majority.evidence import Array, squared_lengths
+from robustream.majority.evidence import Array
 
 Mask = NDArray[np.bool_]
 
 STEPS = 30  # most of expectation maximisation; three or four are usual
 SIGMAS = 3.5  # of the tests of directions; the statistics are skewed, so more than three
+
+
+def squared_lengths(z: Array) -> Array:
+    """Return the squared length of each row."""
+    return np.einsum("ij,ij->i", z, z)
 
 
 class Moments(NamedTuple):
@@ -82,15 +87,16 @@ def posteriors(laws: list[Law], squares: list[Array]) -> Array:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _majority_posteriors(white: Array, peaks: Array, posterior: Array, likeliest: NDArray[np.intp]) -> None:
-    """Fill in the first law's posterior, and the likeliest law, of points that are white for each."""
-    laws, n, k = white.shape
+    """Fill in the first law's posterior, and the likeliest law, of points that are white for each law, side by side."""
+    laws = len(peaks)
+    n, k = len(white), white.shape[1] // laws
     logs = np.empty(laws)
     for i in range(n):
         best = 0
         for law in range(laws):
             square = 0.0
             for j in range(k):
-                square += white[law, i, j] * white[law, i, j]
+                square += white[i, law * k + j] ** 2
             logs[law] = peaks[law] - 0.5 * square
             if logs[law] > logs[best]:
                 best = law
@@ -130,7 +136,8 @@ class Mixture:
             shares = posteriors(self.laws, [squared_lengths(law.white(points)).astype(float) for law in self.laws])
             return shares[0], np.argmax(shares, axis=0)
         posterior, likeliest = np.empty(len(points)), np.empty(len(points), np.intp)
-        white = np.stack([law.white(points) for law in self.laws])
+        white = points @ np.hstack([law.whitening for law in self.laws]).astype(points.dtype)
+        white -= np.hstack([law.center @ law.whitening for law in self.laws]).astype(points.dtype)
         _majority_posteriors(white, np.array([law.log_peak for law in self.laws]), posterior, likeliest)
         return posterior, likeliest
 

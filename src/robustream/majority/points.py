@@ -72,7 +72,7 @@ from robustream.majority.columns import (
     ties,
     voices,
 )
-from robustream.majority.evidence import CLEAR, Array, second_scales, valleys
+from robustream.majority.evidence import CLEAR, Array, median, second_scales, valleys
 from robustream.majority.gaps import covariance_with_gaps
 from robustream.majority.laws import SIGMAS, Mask, Mixture, drawn, elliptical, squared_lengths
 
@@ -90,9 +90,8 @@ HALF_OF_ROWS = 0.57  # the same of rows, of which more than 40% are not claimed 
 PEERS = 4.0  # ratio of distances up to which groups are classes of one kind, and fall together
 CHANCE = 1e-3  # that honest points have a gap
 FEWEST = 8  # points of which anything can be said
-TRIES = 3  # starts from which two scales are fitted
 AXES = 8  # leading axes that are searched by themselves
-STARTS = 12  # points from which directions climb
+STARTS = 8  # points from which directions climb
 
 
 class Group(NamedTuple):
@@ -205,11 +204,11 @@ def principal(points: Array) -> tuple[Array, Array]:
     A few wild points must not have axes for themselves, and hide there.
     """
     squares = squared_lengths(points)
-    usual = float(np.median(squares)) or float(np.mean(squares))  # more than half may be the same
-    w = 1 / (1 + squares / max(usual, 1e-300))
+    usual = float(median(squares)) or float(np.mean(squares))  # more than half may be the same
+    w = 1 / (1 + squares.astype(float) / max(usual, 1e-300))
     center = w @ points / w.sum()
-    deviations = points - center
-    values, vectors = np.linalg.eigh((deviations * w[:, None]).T @ deviations / w.sum())
+    weighted = (points - center) * np.sqrt(w)[:, None]
+    values, vectors = np.linalg.eigh(weighted.T @ weighted / w.sum())
     use = values > 1e-9 * values[-1]
     use[: -max(len(points) // 4, 1)] = False
     return center, (vectors[:, use] / np.sqrt(values[use]))[:, ::-1]
@@ -233,7 +232,8 @@ class White(NamedTuple):
     @classmethod
     def along_axes(cls, points: Array, center: Array, axes: Array) -> "White":
         """Return points in these axes."""
-        z = (axes.T @ (points - center).T).astype(np.float32)
+        z = axes.T.astype(np.float32) @ points.T.astype(np.float32, copy=False)
+        z -= (center @ axes).astype(np.float32)[:, None]
         fourth = fourth_moment_axes(z)
         return cls(center, axes, z, fourth, fourth.T @ z)
 
@@ -241,7 +241,7 @@ class White(NamedTuple):
 def fourth_moment_axes(z: Array) -> Array:
     """Return the axes of the fourth moment of white points, the lightest first; far points are capped."""
     squares = squared_lengths(z.T)
-    a = z * np.sqrt(np.minimum(squares, 4 * np.median(squares)))
+    a = z * np.sqrt(np.minimum(squares, 4 * median(squares)))
     return np.linalg.eigh((a @ a.T).astype(float))[1].astype(z.dtype)
 
 
@@ -250,7 +250,7 @@ def climb(z: Array, starts: Array) -> Array:
     half = len(starts) // 2
     w = starts / np.maximum(np.sqrt(squared_lengths(starts)), 1e-12)[:, None]
     s, slope = np.empty((len(w), z.shape[1]), z.dtype), np.empty((len(w), z.shape[1]), z.dtype)
-    for _ in range(6):
+    for _ in range(4):
         np.matmul(w, z, out=s)
         np.minimum(s, 8, out=s)
         np.maximum(s, -8, out=s)
@@ -281,27 +281,35 @@ def find_cut(points: Array, weights: Array | None = None, lengths: bool = True, 
         eye = np.eye(k, dtype=np.float32)
         lines.append(eye[:AXES])
         views.append(z[:AXES])
+        squares = list[Array]()
         if k > 1:  # of one axis the length says less than the axis itself
-            stretches = [slice(j) for j in (2, 4, 8) if j < k] + [slice(-j, None) for j in (2, 4, 8) if j < k]
-            spaces = [eye, *(eye[part] for part in stretches if part.start is None), *(fourth[part] for part in stretches)]
-            sizes = [z, *(z[part] for part in stretches if part.start is None), *(along[part] for part in stretches)]
-            views.append(np.stack([cube_root_length(size.T) for size in sizes]))
+            few = [j for j in (2, 4, 8) if j < k]
+            wide, far = np.square(z), np.square(along)
+            spaces = [eye, *(part for j in few for part in (eye[:j], fourth[-j:], fourth[:j]))]
+            squares = [wide, *(part for j in few for part in (wide[:j], far[-j:], far[:j]))]
+        sizes = [part.mean(axis=0) for part in squares]
         if points.shape[1] > 1:
-            views.append(cube_root_length(points - white.center)[None].astype(np.float32))
+            sizes.append(squared_lengths(points - white.center.astype(points.dtype)) / points.shape[1])
+        if sizes:
+            views.append(np.cbrt(np.stack(sizes, dtype=np.float32)))
     views_ = np.vstack(views)
     z_scores, thresholds = valleys(views_).T
     count = sum(map(len, lines))
     for best in np.argsort(-z_scores):
         below = views_[best] <= thresholds[best]
         # The larger side is the majority; of lengths the inner one, if it may be.
-        inner = (below.mean() if weights is None else weights[below].sum() / weights.sum()) >= (1 - HALF if best >= count else 0.5)
+        inner = (below.mean() if weights is None else weights[below].sum() / weights.sum()) >= (
+            1 - HALF if best >= count else 0.5
+        )
         if z_scores[best] < VALLEY or stand_apart(views_[best], below if inner else ~below):
             break
         z_scores[best] = 0.0
     if best < count:
         axes = white.axes @ np.vstack(lines)[best, :, None].astype(float)
     else:
-        axes = white.axes @ spaces[best - count].T.astype(float) if best < count + len(spaces) else np.eye(points.shape[1])
+        axes = (
+            white.axes @ spaces[best - count].T.astype(float) if best < count + len(spaces) else np.eye(points.shape[1])
+        )
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
     return Cut(float(z_scores[best]), white.center, axes, float(low), float(high))
 
@@ -313,8 +321,8 @@ def stand_apart(view: Array, kept: Mask) -> bool:
     all of it at most, since points that are strewn widely stand apart too.
     """
     inside, outside = view[kept], view[~kept]
-    middles = np.median(inside), np.median(outside)
-    spreads = [np.median(np.abs(side - middle)) for side, middle in zip((inside, outside), middles, strict=True)]
+    middles = median(inside), median(outside)
+    spreads = [median(np.abs(side - middle)) for side, middle in zip((inside, outside), middles, strict=True)]
     return bool(
         abs(middles[1] - middles[0]) >= APART * MAD * (spreads[0] + np.clip(spreads[1], spreads[0] / 2, spreads[0])) / 2
     )
@@ -324,29 +332,25 @@ def find_spread(points: Array, rows: bool = True, white: White | None = None) ->
     """Return the division into two scales around one centre, if any, that leaves an elliptical majority."""
     most = max(len(points) // SUPPORT, 2)
     if white is None or white.axes.shape[1] > most:
-        white = White.of(points, most) if white is None else White.along_axes(points, white.center, white.axes[:, :most])
+        white = (
+            White.of(points, most) if white is None else White.along_axes(points, white.center, white.axes[:, :most])
+        )
     k = white.axes.shape[1]
     spaces = [slice(k - j, k) for j in (1, 2, 4) if j <= k]
     spaces += [slice(k - 2, k - 1), slice(0, 2)] if k > 1 else []
     spaces += [slice(0, 1), slice(0, k)]
-    starts = sorted(second_scales(white.along, spaces), key=lambda found: -found[0])
-    z: Array | None = None
-    for evidence, narrow in starts[:TRIES]:
-        if evidence < -10 * SCALE:  # not worth refining
-            break
-        z = white.z.T.astype(float) if z is None else z
-        share = narrow if narrow.mean() > 0.5 else 1 - narrow
-        mixture = Mixture(z, np.stack([share, 1 - share]))
-        views = _opposed(z, mixture)
-        evidence = max(evidence, *(found for found, _ in views)) if views else -np.inf
-        belongs = mixture.posterior
-        if (
-            evidence >= 0
-            and (not rows or _one_centre(mixture))
-            and belongs.mean() >= 0.5
-            and elliptical(mixture.laws[0].white(z[drawn(belongs)]))
-        ):
-            return Spread(evidence, white.center, white.axes, mixture)
+    evidence, narrow = max(second_scales(white.along, spaces), key=lambda found: found[0])
+    if evidence < -2 * SCALE:  # not worth refining
+        return None
+    z = white.z.T.astype(float)
+    share = narrow if narrow.mean() > 0.5 else 1 - narrow
+    mixture = Mixture(z, np.stack([share, 1 - share]))
+    views = _opposed(z, mixture)
+    evidence = max(evidence, *(found for found, _ in views)) if views else -np.inf
+    belongs = mixture.posterior
+    stands = evidence >= 0 and (not rows or _one_centre(mixture)) and belongs.mean() >= 0.5
+    if stands and elliptical(mixture.laws[0].white(z[drawn(belongs)])):
+        return Spread(evidence, white.center, white.axes, mixture)
     return None
 
 
@@ -399,7 +403,7 @@ def peel(
         if z == 0 or inside.all() or (divides and isinstance(division, Spread)):
             break
         found.append(division)
-        distances.append(float(np.linalg.norm(np.median(kept[inside], axis=0) - np.median(kept[~inside], axis=0))))
+        distances.append(float(np.linalg.norm(median(kept[inside].T) - median(kept[~inside].T))))
         kept, weights, white = kept[inside], weights[inside], None
     if not found or weights.sum() >= least:
         return found
@@ -429,7 +433,7 @@ def gap(lengths: Array) -> float:
     few = min(upper, n // 20 + 5)
     half = upper / 2  # a median knows the mean of exponential spacings about as well as half of them would
     limit = half * ((few / CHANCE) ** (1 / half) - 1)  # upper point of F(2, 2 half)
-    far = np.flatnonzero(spacings[upper - few :] > np.median(spacings) / np.log(2) * limit)
+    far = np.flatnonzero(spacings[upper - few :] > median(spacings) / np.log(2) * limit)
     return float(np.exp(t[upper - few + far[0] : upper - few + far[0] + 2].mean())) if len(far) else np.inf
 
 
@@ -538,7 +542,8 @@ def majority(
     seen = np.asarray(x[chosen], dtype=float)
     first, artefacts = copies(seen, np.asarray(keys[chosen]), keys)
     copied = len(first) < len(chosen)
-    chosen, seen = chosen[first], seen[first]
+    if copied:
+        chosen, seen = chosen[first], seen[first]
     if times is not None and equal_by_chance(seen):
         chosen = chosen[voices(times[chosen], size)]
         seen = np.asarray(x[chosen], dtype=float)
@@ -569,7 +574,6 @@ def majority(
         return _answer(x, answered, belongs, left_out, missing)
     near = center
     center, unit = center[use], unit[use]
-    raw = np.clip((sample[:, use] - center) / unit, -1e9, 1e9)
 
     def in_units(points: Array) -> Array:
         return _in_units(points if len(use) == p else points[:, use], center, 1 / unit)
@@ -580,6 +584,7 @@ def majority(
     def here(marks: Mask | None) -> Mask | None:
         return None if marks is None else np.asarray(marks[chosen])
 
+    raw = _scaled(sample if len(use) == p else sample[:, use], center, 1 / unit)
     counts = np.asarray(given[chosen])
     gone = None if missing is None else missing[:, use]
     if gaps is None or gone is None:
