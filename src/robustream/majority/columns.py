@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from robustream.kernels.device_arrays import is_device_array
-from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT
+from robustream.majority.cells import COLUMNS, MENDED
 from robustream.majority.evidence import Array, shortest_half, valleys
 from robustream.majority.gaps import conditional, covariance_with_gaps
 
@@ -31,12 +31,10 @@ Keys = NDArray[np.uint64]
 Places = NDArray[np.intp]
 
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
-CODE_APART = 2.0  # quartile ranges between a code at an end of a column and the nearest other value
+APART = 4.0  # spreads between two groups with a valley, and between a code and a column's other values
 FEW = 0.01  # share of the rows from which on a filled-in value matters
-LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
-SPARSE = 0.5  # share of one value from which on a column is sparse, and tells nothing of outliers
 VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
-FEWEST_CELLS = 8  # cells of which a column's scale can be told
+FEWEST = 8  # points, or cells of a column, of which anything can be said
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
 
 
@@ -136,12 +134,12 @@ def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
         alone = tied[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
         if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
             found.append((int(j), float(values[top])))
-        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST_CELLS else ():
+        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST else ():
             usual = (counts.sum() - counts[end]) / (len(values) - 1)
             if counts[end] > max(FEW * len(points), MANY * usual) and values[end] != 0:
                 inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]
                 lower, upper = np.quantile(inner, [0.25, 0.75])
-                apart = abs(values[end] - values[neighbour]) > CODE_APART * (upper - lower)
+                apart = abs(values[end] - values[neighbour]) > APART * (upper - lower) / 1.349
                 ends.append((int(j), float(values[end]), bool(apart)))
     codes = {value for _, value, apart in ends if apart}
     return found + [(j, value) for j, value, _ in ends if value in codes]
@@ -160,10 +158,10 @@ def spread_lattice(points: Array, rng: np.random.Generator, tied: Places | None 
     for j in np.flatnonzero(tied):
         there = np.flatnonzero(~np.isnan(points[:, j]))
         values, at, counts = np.unique(points[there, j], return_inverse=True, return_counts=True)
-        # A column of mostly one value is not narrow around it: the others are what the column is about.
-        if len(values) > 2 and counts.max() > SPARSE * len(there):
+        # A column of mostly one value has a shortest half without width: the others are what the column is about.
+        if len(values) > 2 and counts.max() > len(there) / 2:
             continue
-        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there):
+        if len(values) < 2 or counts[counts > 1].sum() < len(there) / 2:
             continue
         spread, gaps = True, np.diff(values)
         left, right = np.append(np.inf, gaps), np.append(gaps, np.inf)
@@ -184,7 +182,7 @@ def column_units(points: Array, ordered: Array | None = None) -> tuple[Array, Ar
         return shortest_half(ordered) if len(points) else (np.zeros(len(ordered)), np.zeros(len(ordered)))
     there = np.count_nonzero(~np.isnan(ordered), axis=1)
     halves = [
-        shortest_half(row[None, :k]) if k >= FEWEST_CELLS else (0.0, 0.0) for row, k in zip(ordered, there, strict=True)
+        shortest_half(row[None, :k]) if k >= FEWEST else (0.0, 0.0) for row, k in zip(ordered, there, strict=True)
     ]
     return np.array([float(np.ravel(h[0])[0]) for h in halves]), np.array([float(np.ravel(h[1])[0]) for h in halves])
 
@@ -218,7 +216,7 @@ def complete(
     return Completed(rows, center, covariance)
 
 
-def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Array | None:
+def cell_limits(scaled: Array, least: float) -> Array | None:
     """Return the size from which on cells of each column are bad; None unless bad cells come one by one, all over.
 
     `least` is the share of rows with a bad cell that is asked for.
@@ -227,7 +225,7 @@ def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Ar
     if np.mean(size.max(axis=1) > 3) <= least:  # too few rows have any cell that is far out
         return None
     z, threshold = valleys(size.T).T
-    limit = np.where((z > evidence) & (np.mean(size <= threshold, axis=0) > 0.75), threshold, np.inf)
+    limit = np.where((z > VALLEY) & (np.mean(size <= threshold, axis=0) > 0.75), threshold, np.inf)
     bad = size > limit
     share = bad.mean(axis=0)
     # the number of bad cells of a row varies as if they fell independently: not in the same rows, nor by turns
@@ -256,7 +254,7 @@ def mend(x: Array, states: Keys | None = None) -> tuple[Array, int]:
     if len(use) < COLUMNS:
         return x, 0
     center, unit = center[use], unit[use]
-    limit = cell_limits((sample[:, use] - center) / unit, VALLEY, MENDED)
+    limit = cell_limits((sample[:, use] - center) / unit, MENDED)
     if limit is None or np.mean(np.isfinite(limit)) < 0.5:
         return x, 0
     scaled = ((x if len(use) == p else x[:, use]) - center) / unit

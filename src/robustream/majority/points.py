@@ -13,8 +13,8 @@ against some.
 1. a valley (`evidence.valleys`, z >= VALLEY) in some view separates it from a larger part: single directions (axes of
    the fourth moment, directions that climb skewness and kurtosis, leading axes) and lengths in subspaces, of points
    whitened by a bounded-influence scatter;
-2. a second scale (`evidence.second_scale`, SCALE nats) around the same centre, in the directions where the laws of
-   two components differ most, provided that the majority's component is elliptical;
+2. a second scale (`evidence.second_scales`, z = sqrt(2 nats) >= VALLEY) around the same centre, in the directions
+   where the laws of two components differ most, provided that the majority's component is elliptical;
 3. a few points beyond a gap: normalised spacings of the log lengths of the farthest points are exponential for power
    tails (Renyi), and shorter for lighter ones;
 4. exact equality (`columns`): rows copied all over, values filled in.
@@ -54,8 +54,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.rows import over_rows, row_blocks, weighted_moments
-from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT, START, find_bad_cells
+from robustream.majority.cells import COLUMNS, MENDED, find_bad_cells
 from robustream.majority.columns import (
+    APART,
+    FEWEST,
     VALLEY,
     Keys,
     cell_limits,
@@ -80,16 +82,11 @@ Labels = NDArray[np.intp]
 
 ROWS = 1500  # points searched: a group of 1% still has 15
 SUPPORT = 20  # points to an axis that a law needs; four to an axis that a view needs
-SCALE = 2.5  # nats for a second scale: above the 98% point without groups, but for Cauchy columns at 60 x 5 (3.0)
-OFF_CENTRE = 0.5  # spreads of a wider law between its centre and the majority's; more is a tail, or a group apart
-APART = 4.0  # spreads between two groups with a valley: less is a law with one mode, cut by chance (uniform: 2.7)
 MAD = 1.482602218505602  # of a normal law, by its deviation
 STRONG = 5.0  # z score from which on a valley needs no rival: saves time
 HALF = 0.53  # least share of the majority: a half, and the sampling error of two equal classes in 1,000 points
 HALF_OF_ROWS = 0.57  # the same of rows, of which more than 40% are not claimed to be told from a class
-PEERS = 4.0  # ratio of distances up to which groups are classes of one kind, and fall together
 CHANCE = 1e-3  # that honest points have a gap
-FEWEST = 8  # points of which anything can be said
 AXES = 8  # leading axes that are searched by themselves
 STARTS = 8  # points from which directions climb
 
@@ -328,7 +325,7 @@ def stand_apart(view: Array, kept: Mask) -> bool:
     )
 
 
-def find_spread(points: Array, rows: bool = True, white: White | None = None) -> Spread | None:
+def find_spread(points: Array, white: White | None = None) -> Spread | None:
     """Return the division into two scales around one centre, if any, that leaves an elliptical majority."""
     most = max(len(points) // SUPPORT, 2)
     if white is None or white.axes.shape[1] > most:
@@ -340,7 +337,7 @@ def find_spread(points: Array, rows: bool = True, white: White | None = None) ->
     spaces += [slice(k - 2, k - 1), slice(0, 2)] if k > 1 else []
     spaces += [slice(0, 1), slice(0, k)]
     evidence, narrow = max(second_scales(white.along, spaces), key=lambda found: found[0])
-    if evidence < -2 * SCALE:  # not worth refining
+    if evidence < -5:  # not worth refining
         return None
     z = white.z.T.astype(float)
     share = narrow if narrow.mean() > 0.5 else 1 - narrow
@@ -348,24 +345,9 @@ def find_spread(points: Array, rows: bool = True, white: White | None = None) ->
     views = _opposed(z, mixture)
     evidence = max(evidence, *(found for found, _ in views)) if views else -np.inf
     belongs = mixture.posterior
-    stands = evidence >= 0 and (not rows or _one_centre(mixture)) and belongs.mean() >= 0.5
-    if stands and elliptical(mixture.laws[0].white(z[drawn(belongs)])):
+    if evidence >= 0 and belongs.mean() >= 0.5 and elliptical(mixture.laws[0].white(z[drawn(belongs)])):
         return Spread(evidence, white.center, white.axes, mixture)
     return None
-
-
-def _one_centre(mixture: Mixture) -> bool:
-    """Return whether the wider law lies around the majority's centre, but for chance; a skewed tail is to one side."""
-    majority, other = mixture.laws
-    if other.size < SUPPORT:  # so few have no centre
-        return True
-    values, vectors = np.linalg.eigh(majority.whitening.T @ other.scatter @ majority.whitening)
-    offset = np.abs((other.center - majority.center) @ majority.whitening @ vectors)
-    return bool(
-        np.all(
-            (offset < (OFF_CENTRE + SIGMAS / np.sqrt(other.size)) * np.sqrt(np.maximum(values, 0)))[values > CLEAR**2]
-        )
-    )
 
 
 def _opposed(z: Array, mixture: Mixture) -> list[tuple[float, Array]]:
@@ -395,8 +377,8 @@ def peel(
         division: Cut | Spread = find_cut(kept, weights, white=white)
         z = division.evidence if division.evidence >= VALLEY else 0.0
         if z < STRONG and weights.sum() >= least:
-            spread = find_spread(kept, rows, white)
-            if spread is not None and spread.evidence >= SCALE and np.sqrt(2 * spread.evidence) > z:
+            spread = find_spread(kept, white)
+            if spread is not None and np.sqrt(2 * spread.evidence) > max(z, VALLEY):
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
         divides = weights[inside].sum() < least <= weights.sum()
@@ -417,7 +399,7 @@ def before_peers(distances: Sequence[float]) -> int:
     Where the last one leaves no majority it is a class beside what it leaves, and so are those that lie as near.
     """
     count = 0
-    while count < len(distances) - 1 and distances[count] > PEERS * max(distances[count + 1 :]):
+    while count < len(distances) - 1 and distances[count] > APART * max(distances[count + 1 :]):
         count += 1
     return count
 
@@ -429,7 +411,7 @@ def gap(lengths: Array) -> float:
     if upper < 4:
         return np.inf
     t = np.log(np.maximum(np.sort(np.partition(lengths, n - upper - 1)[n - upper - 1 :]), 1e-300))
-    spacings = np.diff(t) * np.arange(upper, 0, -1)
+    spacings: Array = np.diff(t) * np.arange(upper, 0.0, -1)
     few = min(upper, n // 20 + 5)
     half = upper / 2  # a median knows the mean of exponential spacings about as well as half of them would
     limit = half * ((few / CHANCE) ** (1 / half) - 1)  # upper point of F(2, 2 half)
@@ -588,7 +570,7 @@ def majority(
     counts = np.asarray(given[chosen])
     gone = None if missing is None else missing[:, use]
     if gaps is None or gone is None:
-        limit = cell_limits(raw, VALLEY) if cells else None
+        limit = cell_limits(raw, 1 - HALF_OF_ROWS) if cells else None
         filled, bad = None, gone
         if limit is not None:
             filled = scaled(slice(0, n))
@@ -598,7 +580,7 @@ def majority(
         if limit is not None:
             kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
             # Undone if they were those of classes, or of rows that went.
-            if divisions is None or cell_limits(raw[kept], VALLEY) is None:
+            if divisions is None or cell_limits(raw[kept], 1 - HALF_OF_ROWS) is None:
                 bad = gone
                 divisions, axes, sample = _search(
                     raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out
@@ -659,7 +641,7 @@ def _search_with_gaps(
 ) -> tuple[Mask, Array | None, Searched]:
     """Return which cells are missing or bad, all scaled points with these filled, and what the search found."""
     known = np.where(gone[chosen], np.nan, raw)
-    law = find_bad_cells(known, VALLEY) if rows else None
+    law = find_bad_cells(known, VALLEY, 1 - HALF_OF_ROWS) if rows else None
     for last in (False, True):
         bad, start = gone, None
         if law is not None:
@@ -672,11 +654,11 @@ def _search_with_gaps(
         kept = np.all([np.ones(len(sample), bool), *(~d.outside(sample) for d in divisions or ())], axis=0)
         if law is not None:
             # Undone if they were those of classes, or of rows that went.
-            stands = divisions is not None and bool(np.mean((bad & ~gone)[chosen][kept].any(axis=1)) > SPREAD_OUT)
+            stands = divisions is not None and bool(np.mean((bad & ~gone)[chosen][kept].any(axis=1)) > 1 - HALF_OF_ROWS)
             law = law if stands else None
         else:
             # Bad cells may show only where a group of rows is gone.
-            stands = not rows or not divisions or (law := find_bad_cells(known[kept], VALLEY)) is None
+            stands = not rows or not divisions or (law := find_bad_cells(known[kept], VALLEY, 1 - HALF_OF_ROWS)) is None
         if last or stands:
             break
     return bad, filled, searched
@@ -699,7 +681,7 @@ def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
     use = np.flatnonzero(unit > 0)
     known = (sample[:, use] - center[use]) / unit[use]
     with np.errstate(invalid="ignore"):
-        far = np.isnan(known) | (np.abs(known) > START)
+        far = np.isnan(known) | (np.abs(known) > SIGMAS)
     filled = complete(np.where(far, 0.0, known), far, np.arange(len(known)), keys[some]).rows
     divisions, _, filled = _search(filled, np.ones(len(filled)), True)
     together = np.all([np.ones(len(filled), bool), *(~d.outside(filled) for d in divisions or ())], axis=0)
