@@ -3,7 +3,8 @@
 Tables without gaps are judged column by column (`columns.cell_limits`): there the rule below more often took rows that
 were filled in with codes or defaults for rows with single bad cells.
 
-Where so many rows have a bad cell that no majority would be left without them, cells are taken as missing instead. For that a law of the clean cells is needed that neither bad cells nor bad rows have a say in:
+Where so many rows have a bad cell that no majority would be left without them, cells are taken as missing instead.
+For that a law of the clean cells is needed that neither bad cells nor bad rows have a say in:
 
 1. cells that are far out in their own column start as missing, and only the half of the rows whose lengths are nearest
    together counts;

@@ -291,22 +291,16 @@ def find_cut(points: Array, weights: Array | None = None, lengths: bool = True, 
             views.append(np.cbrt(np.stack(sizes, dtype=np.float32)))
     views_ = np.vstack(views)
     z_scores, thresholds = valleys(views_).T
-    count = sum(map(len, lines))
+    blocks = [*np.vstack(lines)[:, None], *spaces]
     for best in np.argsort(-z_scores):
         below = views_[best] <= thresholds[best]
         # The larger side is the majority; of lengths the inner one, if it may be.
-        inner = (below.mean() if weights is None else weights[below].sum() / weights.sum()) >= (
-            1 - HALF if best >= count else 0.5
-        )
+        share = below.mean() if weights is None else weights[below].sum() / weights.sum()
+        inner = share >= (0.5 if best < len(blocks) - len(spaces) else 1 - HALF)
         if z_scores[best] < VALLEY or stand_apart(views_[best], below if inner else ~below):
             break
         z_scores[best] = 0.0
-    if best < count:
-        axes = white.axes @ np.vstack(lines)[best, :, None].astype(float)
-    else:
-        axes = (
-            white.axes @ spaces[best - count].T.astype(float) if best < count + len(spaces) else np.eye(points.shape[1])
-        )
+    axes = white.axes @ blocks[best].T.astype(float) if best < len(blocks) else np.eye(points.shape[1])
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
     return Cut(float(z_scores[best]), white.center, axes, float(low), float(high))
 
