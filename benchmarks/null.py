@@ -81,9 +81,7 @@ def run(law: str, n: int, p: int, seed: int) -> tuple[float, float, bool]:
 def main() -> None:
     """Print the table."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    print(
-        f"98% points of z | nats | % of runs with anything left out; limits {VALLEY}, {VALLEY**2 / 2}; {runs} runs each"
-    )
+    print(f"98% points of z | nats | % of runs with anything left out; limit of both {VALLEY}; {runs} runs each")
     print(f"{'':15}" + "".join(f"{f'{n} x {p}':>16}" for n, p in SIZES) + "     all")
     overall = []
     for law in LAWS:

@@ -33,7 +33,7 @@ Places = NDArray[np.intp]
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
 APART = 4.0  # spreads between two groups with a valley, and between a code and a column's other values
 FEW = 0.01  # share of the rows from which on a filled-in value matters
-VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
+VALLEY = 2.5  # z of the best valley of all views, and nats of a second scale: 0.6% of 3,600 honest samples have more
 FEWEST = 8  # points, or cells of a column, of which anything can be said
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
 

@@ -13,8 +13,8 @@ against some.
 1. a valley (`evidence.valleys`, z >= VALLEY) in some view separates it from a larger part: single directions (axes of
    the fourth moment, directions that climb skewness and kurtosis, leading axes) and lengths in subspaces, of points
    whitened by a bounded-influence scatter;
-2. a second scale (`evidence.second_scales`, z = sqrt(2 nats) >= VALLEY) around the same centre, in the directions
-   where the laws of two components differ most, provided that the majority's component is elliptical;
+2. a second scale (`evidence.second_scales`, VALLEY nats) around the same centre, in the directions where the laws of
+   two components differ most, provided that the majority's component is elliptical;
 3. a few points beyond a gap: normalised spacings of the log lengths of the farthest points are exponential for power
    tails (Renyi), and shorter for lighter ones;
 4. exact equality (`columns`): rows copied all over, values filled in.
@@ -372,7 +372,7 @@ def peel(
         z = division.evidence if division.evidence >= VALLEY else 0.0
         if z < STRONG and weights.sum() >= least:
             spread = find_spread(kept, white)
-            if spread is not None and np.sqrt(2 * spread.evidence) > max(z, VALLEY):
+            if spread is not None and spread.evidence >= VALLEY and np.sqrt(2 * spread.evidence) > z:
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
         divides = weights[inside].sum() < least <= weights.sum()
