@@ -1,4 +1,4 @@
-"""Simulate points without groups, and print what justifies VALLEY and SCALE: `python null.py [runs]`.
+"""Simulate points without groups, and print what justifies VALLEY: `python null.py [runs]`.
 
 For each law, number of points and of dimensions: the 98% points of the best valley of all views (z) and of the
 evidence for a second scale (nats; a dot where the two laws did not differ by CLEAR or the majority was not elliptical
@@ -18,7 +18,7 @@ import numpy as np
 from robustream.majority import majority_line
 from robustream.majority.columns import spread_lattice
 from robustream.majority.evidence import shortest_half
-from robustream.majority.points import SCALE, VALLEY, find_cut, find_spread, majority
+from robustream.majority.points import VALLEY, find_cut, find_spread, majority
 
 LAWS = {
     "normal": lambda r, n, p: r.normal(size=(n, p)),
@@ -81,9 +81,7 @@ def run(law: str, n: int, p: int, seed: int) -> tuple[float, float, bool]:
 def main() -> None:
     """Print the table."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    print(
-        f"98% points of z | nats | % of runs with anything left out; VALLEY {VALLEY}, SCALE {SCALE}, {runs} runs each"
-    )
+    print(f"98% points of z | nats | % of runs with anything left out; limit of both {VALLEY}; {runs} runs each")
     print(f"{'':15}" + "".join(f"{f'{n} x {p}':>16}" for n, p in SIZES) + "     all")
     overall = []
     for law in LAWS:

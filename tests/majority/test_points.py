@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robustream.majority.evidence import DEPTH, WIDTHS, _valleys, second_scale, shortest_half, valley
+from robustream.majority.evidence import DEPTH, WIDTHS, _valleys, second_scales, valley
 from robustream.majority.laws import Mixture, posteriors, squared_lengths
 from robustream.majority.points import ROWS, majority
 
@@ -28,8 +28,7 @@ def dirty(n=500, p=6, share=0.3, seed=0):
 def test_fast_valley_is_the_plain_one(width, seed):
     rng = RNG(seed)
     view = np.sort(np.r_[rng.normal(size=150), rng.normal(7, 1, 60)].astype(np.float32)).astype(float)
-    center, scale = shortest_half(view[None])
-    fast = _valleys(view[None], center, scale, (width,), DEPTH)[0]
+    fast = _valleys(view[None], (width,), DEPTH)[0]
     np.testing.assert_allclose(fast, valley(view, width), rtol=1e-6)
 
 
@@ -37,14 +36,14 @@ def test_second_scale_is_seen_and_one_law_is_not():
     rng = RNG(0)
     z = rng.normal(size=(1000, 2))
     z[:300] *= 8
-    assert second_scale(z)[0] > 10
+    assert second_scales(z.T, [slice(0, 2)])[0][0] > 10
     for law in (
         rng.standard_t(3, (1000, 1)),
         rng.laplace(size=(1000, 1)),
         rng.exponential(size=(1000, 1)),
         np.exp(rng.normal(size=(1000, 1))),
     ):
-        assert second_scale(law)[0] < 0
+        assert second_scales(law.T, [slice(0, 1)])[0][0] < 0
 
 
 @pytest.mark.parametrize(("n", "p"), [(3, 2), (8, 2), (8, 500), (12, 5), (60, 200), (300, 1), (300, 5), (2000, 30)])

@@ -3,14 +3,15 @@
 Tables without gaps are judged column by column (`columns.cell_limits`): there the rule below more often took rows that
 were filled in with codes or defaults for rows with single bad cells.
 
-Where more than SPREAD_OUT of the rows have a bad cell, leaving out rows would cost too much: cells are taken as missing
-instead. For that a law of the clean cells is needed that neither bad cells nor bad rows have a say in:
+Where so many rows have a bad cell that no majority would be left without them, cells are taken as missing instead.
+For that a law of the clean cells is needed that neither bad cells nor bad rows have a say in:
 
-1. cells that are far out in their own column start as missing, and only the 60% of the rows that fit best count;
+1. cells that are far out in their own column start as missing, and only the half of the rows whose lengths are nearest
+   together counts;
 2. mean and covariance follow by a step of expectation maximisation (`gaps`), and from these each cell's residual, what
    it is less what the row's other cells predict: (K x)_j / K_jj for the precision K, or x_j less its conditional mean
    where it is taken as missing, in units of the column's median residual;
-3. cells with a residual beyond START are missing for the next round, and rows are kept by their distance in the cells
+3. cells with a residual beyond SIGMAS are missing for the next round, and rows are kept by their distance in the cells
    that are left.
 
 **Evidence.** The sizes of all residuals of the kept rows have a valley (`evidence.valleys`); the cells beyond it fall
@@ -28,17 +29,12 @@ from numpy.typing import NDArray
 
 from robustream.majority.evidence import Array, valleys
 from robustream.majority.gaps import conditional, correlation_precision, covariance_with_gaps
+from robustream.majority.laws import SIGMAS
 
 Mask = NDArray[np.bool_]
 
-SPREAD_OUT = 0.4  # share of rows with a bad cell from which on cells are left out, not rows
 MENDED = 0.15  # the same where x is given: rows stay in use, with what their other cells say of the bad one
-START = 3.0  # scales beyond which a cell counts as missing while the law is sought: 3 normal cells in 1,000
-CORE = 0.6  # share of the rows that the law is sought in at first: bad rows may be two fifths
 ROUNDS = 5  # of law, cells and rows; the last two keep all rows that fit
-FARTHEST = 6.0  # scales beyond which no ordinary cell is found, wherever the valley is
-CROWD = 4.0  # deviations of a row's length, and of the number of its bad cells, beyond which it is bad as a row
-CROWDED = 7.0  # the same of the number alone: no row has so many by chance
 ROWS_EACH = 3  # rows to a column that a law of cells needs
 COLUMNS = 4  # columns below which cells have too little to be predicted from
 
@@ -58,18 +54,18 @@ class CellLaw(NamedTuple):
         """
         scaled = scaled.astype(np.float64)
         there = ~np.isnan(scaled)
-        flags = there & (np.abs(scaled) > START)
+        flags = there & (np.abs(scaled) > SIGMAS)
         for _ in range(2):
-            flags = there & (np.abs(residuals(scaled, flags, self.center, self.covariance)[0] / self.scale) > START)
+            flags = there & (np.abs(residuals(scaled, flags, self.center, self.covariance)[0] / self.scale) > SIGMAS)
         alone, _ = residuals(scaled, flags, self.center, self.covariance)
         bad = there & (np.abs(alone / self.scale) > self.limit)
-        bad[crowded(bad, there, CROWDED)] = False
+        bad[crowded(bad, there, 2 * SIGMAS)] = False
         if not rows:
             return bad
         # A row whose other cells do not fit either is bad as a row.
         lengths = residuals(scaled, bad, self.center, self.covariance)[1]
         used = np.maximum((there & ~bad).sum(axis=1), 1)
-        long = lengths / used > np.median(lengths / used) * (1 + CROWD * np.sqrt(2 / used))
+        long = lengths / used > np.median(lengths / used) * (1 + SIGMAS * np.sqrt(2 / used))
         bad[long] = False
         return bad
 
@@ -84,7 +80,7 @@ def residuals(scaled: Array, flags: Mask, center: Array, covariance: Array) -> t
     return alone, np.sum(products * deviations, axis=1)
 
 
-def crowded(bad: Mask, there: Mask, deviations: float = CROWD) -> Mask:
+def crowded(bad: Mask, there: Mask, deviations: float = SIGMAS) -> Mask:
     """Mark rows with more bad cells than chance brings together, by the share that most rows have."""
     cells, counts = np.maximum(there.sum(axis=1), 1), bad.sum(axis=1)
     most = counts <= 2 * np.median(counts) + 3
@@ -93,30 +89,30 @@ def crowded(bad: Mask, there: Mask, deviations: float = CROWD) -> Mask:
 
 
 def densest(lengths: Array) -> Mask:
-    """Mark the CORE of the rows whose lengths are nearest together: bad rows may be too short as well as too long."""
+    """Mark the half of the rows whose lengths are nearest together: bad rows may be too short as well as too long."""
     order = np.argsort(lengths)
     ordered = lengths[order]
-    size = max(int(CORE * len(lengths)), 1)
+    size = max(len(lengths) // 2, 1)
     first = int(np.argmin(ordered[size - 1 :] - ordered[: len(ordered) - size + 1]))
     kept = np.zeros(len(lengths), bool)
     kept[order[first : first + size]] = True
     return kept
 
 
-def find_bad_cells(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> CellLaw | None:
+def find_bad_cells(scaled: Array, evidence: float, least: float) -> CellLaw | None:
     """Return the law of clean cells of scaled rows, NaN where cells are missing; None without evidence of bad ones.
 
     `least` is the share of rows with a bad cell that is asked for.
     """
     n, p = scaled.shape
     there = ~np.isnan(scaled)
-    flags = there & (np.abs(scaled) > START)
+    flags = there & (np.abs(scaled) > SIGMAS)
     if (
         p < COLUMNS or n < ROWS_EACH * p or np.mean(flags.any(axis=1)) <= least
     ):  # too few rows have any cell that is far out
         return None
     cells = np.maximum(there.sum(axis=1), 1)
-    lengths = np.sum(np.where(there, np.minimum(np.square(scaled), START**2), 0.0), axis=1) / cells
+    lengths = np.sum(np.where(there, np.minimum(np.square(scaled), SIGMAS**2), 0.0), axis=1) / cells
     kept = densest(lengths)
     law: tuple[Array, Array] | None = None
     for turn in range(ROUNDS):
@@ -125,20 +121,20 @@ def find_bad_cells(scaled: Array, evidence: float, least: float = SPREAD_OUT) ->
         ordinary = np.where(there & ~flags & kept[:, None], np.abs(alone), np.nan)
         ordinary[0, np.isnan(ordinary).all(axis=0)] = 0.0
         scale = np.maximum(np.nanmedian(ordinary, axis=0) * 1.4826, 1e-9)
-        flags = there & (np.abs(alone) > START * scale)
+        flags = there & (np.abs(alone) > SIGMAS * scale)
         used = np.maximum((there & ~flags).sum(axis=1), 1)
         lengths = squares / used / max(float(np.median((squares / used)[kept])), 1e-300)
-        fits = np.abs(lengths - 1) <= CROWD * np.sqrt(2 / used)
+        fits = np.abs(lengths - 1) <= SIGMAS * np.sqrt(2 / used)
         kept = densest(lengths) if turn < ROUNDS - 2 else fits & ~crowded(flags, there)
         if kept.sum() < max(2 * p, n // 3):
             kept = densest(lengths)
     assert law is not None
     sizes = np.abs(alone) / scale
     z, limit = valleys(sizes[kept][there[kept]][None])[0]
-    limit = min(float(limit), FARTHEST)
+    limit = min(float(limit), 2 * SIGMAS)  # beyond, no ordinary cell is found
     bad = (there & (sizes > limit))[kept]
     share = bad.sum(axis=0) / np.maximum(there[kept].sum(axis=0), 1)
-    if not (z > evidence and limit > START and share.mean() < 0.25):
+    if not (z > evidence and limit > SIGMAS and share.mean() < 0.25):
         return None
     everywhere = np.mean(share > 0.25 * share.mean()) >= 0.5
     enough = np.mean(bad.any(axis=1)) > least

@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from robustream.kernels.device_arrays import is_device_array
-from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT
+from robustream.majority.cells import COLUMNS, MENDED
 from robustream.majority.evidence import Array, shortest_half, valleys
 from robustream.majority.gaps import conditional, covariance_with_gaps
 
@@ -31,34 +31,34 @@ Keys = NDArray[np.uint64]
 Places = NDArray[np.intp]
 
 MANY = 5.0  # times the mean number of copies: a row that has more is an artefact
-CODE_APART = 2.0  # quartile ranges between a code at an end of a column and the nearest other value
+APART = 4.0  # spreads between two groups with a valley, and between a code and a column's other values
 FEW = 0.01  # share of the rows from which on a filled-in value matters
-LATTICE = 0.7  # share of the rows that have a repeated value from which on a column is discrete
-SPARSE = 0.5  # share of one value from which on a column is sparse, and tells nothing of outliers
-VALLEY = 2.5  # z score of the best valley of all views: 0.6% of 3,600 samples without groups have more
-FEWEST_CELLS = 8  # cells of which a column's scale can be told
+VALLEY = 2.5  # z of the best valley of all views, and nats of a second scale: 0.6% of 3,600 honest samples have more
+FEWEST = 8  # points, or cells of a column, of which anything can be said
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
 
 
 @njit(cache=True, nogil=True)
 def _mixed(bits: Keys, states: Keys) -> Keys:
-    """Return the states of hashes that have taken in more words."""
+    """Return the states of hashes that have taken in more words: each word times an odd number of its column, added."""
     n, p = bits.shape
+    odd = np.empty(p, np.uint64)
+    for j in range(p):
+        k = np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
+        odd[j] = ((k ^ (k >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)) | np.uint64(1)
     mixed = np.empty(n, np.uint64)
     for i in range(n):
-        h = states[i]
+        h = states[i] * np.uint64(0xBF58476D1CE4E5B9)
         for j in range(p):
             word = bits[i, j]
-            if word != np.uint64(0x8000000000000000):  # minus zero is zero
-                h ^= word
-            h *= np.uint64(0xBF58476D1CE4E5B9)
-            h ^= h >> np.uint64(29)
-        mixed[i] = h
+            word = np.uint64(0) if word == np.uint64(0x8000000000000000) else word  # minus zero is zero
+            h += (word ^ (word >> np.uint64(32))) * odd[j]  # round numbers have their bits on top alone
+        mixed[i] = h ^ (h >> np.uint64(29))
     return mixed
 
 
 def row_states(points: Array, states: Keys | None = None) -> Keys:
-    """Return the states of a hash of each row's content (SplitMix64), which may go on from those of other columns."""
+    """Return the states of a hash of each row's content, which may go on from those of other columns."""
     if states is None:
         states = np.full_like(points[:, 0], 0x9E3779B97F4A7C15, dtype=np.uint64)
     if not is_device_array(points):
@@ -99,9 +99,14 @@ def sorted_columns(points: Array) -> Array:
     return np.sort(np.ascontiguousarray(points.T), axis=1)
 
 
+@njit(cache=True, nogil=True)
 def ties(ordered: Array) -> Places:
     """Return how many cells of each sorted column equal the one before; missing ones equal none."""
-    return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    tied = np.zeros(len(ordered), np.intp)
+    for j in range(len(ordered)):
+        for i in range(1, ordered.shape[1]):
+            tied[j] += ordered[j, i] == ordered[j, i - 1]
+    return tied
 
 
 def equal_by_chance(points: Array) -> bool:
@@ -129,12 +134,12 @@ def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
         alone = tied[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
         if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
             found.append((int(j), float(values[top])))
-        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST_CELLS else ():
+        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST else ():
             usual = (counts.sum() - counts[end]) / (len(values) - 1)
             if counts[end] > max(FEW * len(points), MANY * usual) and values[end] != 0:
                 inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]
                 lower, upper = np.quantile(inner, [0.25, 0.75])
-                apart = abs(values[end] - values[neighbour]) > CODE_APART * (upper - lower)
+                apart = abs(values[end] - values[neighbour]) > APART * (upper - lower) / 1.349
                 ends.append((int(j), float(values[end]), bool(apart)))
     codes = {value for _, value, apart in ends if apart}
     return found + [(j, value) for j, value, _ in ends if value in codes]
@@ -153,10 +158,10 @@ def spread_lattice(points: Array, rng: np.random.Generator, tied: Places | None 
     for j in np.flatnonzero(tied):
         there = np.flatnonzero(~np.isnan(points[:, j]))
         values, at, counts = np.unique(points[there, j], return_inverse=True, return_counts=True)
-        # A column of mostly one value is not narrow around it: the others are what the column is about.
-        if len(values) > 2 and counts.max() > SPARSE * len(there):
+        # A column of mostly one value has a shortest half without width: the others are what the column is about.
+        if len(values) > 2 and counts.max() > len(there) / 2:
             continue
-        if len(values) < 2 or counts[counts > 1].sum() < LATTICE * len(there):
+        if len(values) < 2 or counts[counts > 1].sum() < len(there) / 2:
             continue
         spread, gaps = True, np.diff(values)
         left, right = np.append(np.inf, gaps), np.append(gaps, np.inf)
@@ -177,7 +182,7 @@ def column_units(points: Array, ordered: Array | None = None) -> tuple[Array, Ar
         return shortest_half(ordered) if len(points) else (np.zeros(len(ordered)), np.zeros(len(ordered)))
     there = np.count_nonzero(~np.isnan(ordered), axis=1)
     halves = [
-        shortest_half(row[None, :k]) if k >= FEWEST_CELLS else (0.0, 0.0) for row, k in zip(ordered, there, strict=True)
+        shortest_half(row[None, :k]) if k >= FEWEST else (0.0, 0.0) for row, k in zip(ordered, there, strict=True)
     ]
     return np.array([float(np.ravel(h[0])[0]) for h in halves]), np.array([float(np.ravel(h[1])[0]) for h in halves])
 
@@ -211,7 +216,7 @@ def complete(
     return Completed(rows, center, covariance)
 
 
-def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Array | None:
+def cell_limits(scaled: Array, least: float) -> Array | None:
     """Return the size from which on cells of each column are bad; None unless bad cells come one by one, all over.
 
     `least` is the share of rows with a bad cell that is asked for.
@@ -220,7 +225,7 @@ def cell_limits(scaled: Array, evidence: float, least: float = SPREAD_OUT) -> Ar
     if np.mean(size.max(axis=1) > 3) <= least:  # too few rows have any cell that is far out
         return None
     z, threshold = valleys(size.T).T
-    limit = np.where((z > evidence) & (np.mean(size <= threshold, axis=0) > 0.75), threshold, np.inf)
+    limit = np.where((z > VALLEY) & (np.mean(size <= threshold, axis=0) > 0.75), threshold, np.inf)
     bad = size > limit
     share = bad.mean(axis=0)
     # the number of bad cells of a row varies as if they fell independently: not in the same rows, nor by turns
@@ -249,7 +254,7 @@ def mend(x: Array, states: Keys | None = None) -> tuple[Array, int]:
     if len(use) < COLUMNS:
         return x, 0
     center, unit = center[use], unit[use]
-    limit = cell_limits((sample[:, use] - center) / unit, VALLEY, MENDED)
+    limit = cell_limits((sample[:, use] - center) / unit, MENDED)
     if limit is None or np.mean(np.isfinite(limit)) < 0.5:
         return x, 0
     scaled = ((x if len(use) == p else x[:, use]) - center) / unit

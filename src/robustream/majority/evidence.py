@@ -11,7 +11,7 @@ on the scale where their variance is constant. A law with one mode on that scale
 law have a log-concave density, and so have those of any scale mixture of it with a log-concave law of the log scale
 (a convolution; Prekopa): t, Laplace, exponential power, log-normal scales. Two normal laws whose scales stand apart
 do not. The evidence is the log likelihood ratio, in nats, of the best two scales against the best log-concave density
-of u; in one dimension this may differ to the left and to the right (skewed laws) at the price of SKEW.
+of u; in one dimension this may differ to the left and to the right (skewed laws).
 
 References: Hartigan and Hartigan (1985) for the question of one mode or two; Dumbgen and Rufibach (2009) for the
 maximum likelihood of a log-concave density; Anscombe (1948) for the square roots.
@@ -26,13 +26,21 @@ from scipy.special import gammainc
 
 Array = NDArray[np.floating[Any]]
 
+
+def median(values: Array) -> Array:
+    """Return the median of each row: NumPy's, without what makes that slow for few numbers."""
+    half = values.shape[-1] // 2
+    parted = np.partition(values, half, axis=-1)
+    upper = parted[..., half]
+    return np.asarray(upper if values.shape[-1] % 2 else (upper + parted[..., :half].max(axis=-1)) / 2)
+
+
 DEPTH = (
     0.35  # most density in a valley, by its hill's: two normal groups have 0.40 at 4 spreads, 0.19 at 5; a ring 0.57
 )
 WIDTHS = (0.15, 0.4)  # of the kernel, in shortest halves: the first for near groups, the second for few points
 BINS = 128  # of the density: at least five to a width where values range over 4 units of asinh
 CLEAR = 2.5  # least ratio of two scales: below, either law explains the points of both
-SKEW = 3.0  # nats for a law of its own on each side of the centre: its three parameters (Akaike)
 SCALE_BINS = 24  # of log lengths
 NEAR = 0.25  # median lengths from the centre within which lengths do not count: the centre is not known better
 
@@ -45,37 +53,52 @@ def shortest_half(ordered: Array) -> tuple[Array, Array]:
     return ordered[row, at] + width[row, at] / 2, width[row, at] / 1.349
 
 
-@njit(cache=True)
-def _valleys(ordered: Array, centers: Array, scales: Array, widths: tuple[float, ...], depth: float) -> Array:
+@njit(cache=True, nogil=True)
+def _valleys(ordered: Array, widths: tuple[float, ...], depth: float) -> Array:
     """Return z and threshold of the most evident valley of each sorted row; see `valley` for the plain version."""
     views, m = ordered.shape
     out = np.zeros((views, 2))
-    histogram, density, left = np.zeros(BINS), np.zeros(BINS), np.zeros(BINS)
+    histogram, density, left, edges = np.empty(BINS), np.empty(BINS), np.empty(BINS), np.empty(BINS)
     for v in range(views):
-        center, scale = centers[v], scales[v]
+        row = ordered[v]
+        half, shortest = m - m // 2, np.inf
+        center = 0.0
+        for i in range(half):
+            width = row[i + m // 2] - row[i]
+            if width < shortest:
+                shortest, center = width, row[i] + width / 2
+        scale = shortest / 1.349
         if not scale > 0:
             continue
-        low, high = np.arcsinh((ordered[v, 0] - center) / scale), np.arcsinh((ordered[v, m - 1] - center) / scale)
+        low, high = np.arcsinh((row[0] - center) / scale), np.arcsinh((row[m - 1] - center) / scale)
         step = max((high - low) / (BINS - 2), 1e-9)
-        i = 0
+        grown, growth = np.exp(low), np.exp(step)
+        i = 1  # the first ends at the first value
         for b in range(BINS):
-            edge = center + scale * np.sinh(low + b * step) if b < BINS - 2 else np.inf
-            start = i
-            while i < m and ordered[v, i] <= edge:
+            edges[b] = center + scale * 0.5 * (grown - 1 / grown)
+            grown *= growth
+            start = i if b > 0 else 0
+            if b >= BINS - 2:
+                i = m
+            while i < m and row[i] <= edges[b]:
                 i += 1
             histogram[b] = i - start
         for width in widths:
             bins = max(width / step, 0.5)
-            reach = int(3 * bins) + 1
-            density[:] = 0
-            for d in range(-reach, reach + 1):
+            for b in range(BINS):
+                density[b] = histogram[b] * np.sqrt(0.5)
+            for d in range(1, min(int(3 * bins) + 2, BINS)):
                 # weights whose squares have the same sum as the weights: a Poisson count of the rows within the kernel
-                f = np.exp(-0.5 * (d / bins) ** 2) / np.sqrt(2.0)
-                for b in range(max(0, -d), min(BINS, BINS - d)):
-                    density[b + d] += f * histogram[b]
-            left[0] = density[0]
-            for b in range(1, BINS):
-                left[b] = max(left[b - 1], density[b])
+                f = np.exp(-0.5 * (d / bins) ** 2) * np.sqrt(0.5)
+                upper, lower, shifted = density[d:], histogram[d:], BINS - d
+                for b in range(shifted):
+                    upper[b] += f * histogram[b]
+                for b in range(shifted):
+                    density[b] += f * lower[b]
+            highest = 0.0
+            for b in range(BINS):
+                highest = max(highest, density[b])
+                left[b] = highest
             right, best, at = 0.0, out[v, 0], -1
             for b in range(BINS - 1, -1, -1):
                 right = max(right, density[b])
@@ -98,9 +121,7 @@ def _valleys(ordered: Array, centers: Array, scales: Array, widths: tuple[float,
 
 def valleys(views: Array, depth: float = DEPTH) -> Array:
     """Return z score and threshold of the most evident valley of each view (a row) that is as deep as wanted."""
-    ordered = np.sort(views.astype(np.float32, copy=False), axis=1)
-    centers, scales = shortest_half(ordered)
-    return np.asarray(_valleys(ordered, centers, scales, WIDTHS, depth))
+    return np.asarray(_valleys(np.sort(views.astype(np.float32, copy=False), axis=1), WIDTHS, depth))
 
 
 def valley(view: Array, width: float) -> tuple[float, float]:
@@ -127,25 +148,52 @@ def valley(view: Array, width: float) -> tuple[float, float]:
     return float(z[at]), float(center + scale * np.sinh(middle))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def log_concave(counts: Array) -> float:
-    """Return the log likelihood of binned counts under the best log-concave law (Newton's method, log barrier)."""
+    """Return the log likelihood of binned counts under the best log-concave law (Newton's method, log barrier).
+
+    The Hessian is a matrix B of five diagonals less t p p', with the total t and the probabilities p. As B 1 = t p, and
+    the gradient g adds up to zero, inv(B) g is Newton's step but for a constant, which phi does not depend on.
+    """
     m, total = len(counts), counts.sum()
     grid = (np.arange(m) - (m - 1) / 2) / m
     phi = -8.0 * grid * grid
     barrier = 0.05  # nats that a kink may cost
+    middle, next_, second = np.empty(m), np.empty(m), np.empty(m)
     for _ in range(60):
         e = np.exp(phi)
         p = e / e.sum()
         gradient = counts - total * p
-        hessian = np.diag(total * p + 1e-9) - total * np.outer(p, p) + 1e-7 * total
+        middle[:], next_[:], second[:] = total * p + 1e-9, 0.0, 0.0
         for b in range(1, m - 1):
             bend = 2 * phi[b] - phi[b - 1] - phi[b + 1]
-            for i, f in ((b - 1, -1.0), (b, 2.0), (b + 1, -1.0)):
-                gradient[i] += barrier / bend * f
-                for j, g in ((b - 1, -1.0), (b, 2.0), (b + 1, -1.0)):
-                    hessian[i, j] += barrier / bend**2 * f * g
-        step = np.linalg.solve(hessian, gradient)
+            push, stiff = barrier / bend, barrier / bend**2
+            gradient[b - 1] -= push
+            gradient[b] += 2 * push
+            gradient[b + 1] -= push
+            middle[b - 1] += stiff
+            middle[b] += 4 * stiff
+            middle[b + 1] += stiff
+            next_[b] -= 2 * stiff
+            next_[b + 1] -= 2 * stiff
+            second[b + 1] += stiff
+        step = gradient.copy()
+        for b in range(m):  # B = L D L'; the diagonals turn into D and those of L
+            if b > 1:
+                next_[b] -= second[b] * next_[b - 1]
+                second[b] /= middle[b - 2]
+                middle[b] -= second[b] ** 2 * middle[b - 2]
+                step[b] -= second[b] * step[b - 2]
+            if b > 0:
+                next_[b] /= middle[b - 1]
+                middle[b] = max(middle[b] - next_[b] ** 2 * middle[b - 1], 1e-12)
+                step[b] -= next_[b] * step[b - 1]
+        for b in range(m - 1, -1, -1):
+            step[b] /= middle[b]
+            if b < m - 1:
+                step[b] -= next_[b + 1] * step[b + 1]
+            if b < m - 2:
+                step[b] -= second[b + 2] * step[b + 2]
         length = 1.0
         for b in range(1, m - 1):
             change = 2 * step[b] - step[b - 1] - step[b + 1]
@@ -158,7 +206,7 @@ def log_concave(counts: Array) -> float:
     return counts @ (phi - np.log(np.exp(phi).sum()))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _two_scales(lengths: Array, counts: Array, k: int) -> tuple[float, float, float]:
     """Return the share of the narrow normal law and both scales, of counted lengths in k dimensions, by EM."""
     total = counts.sum()
@@ -166,13 +214,9 @@ def _two_scales(lengths: Array, counts: Array, k: int) -> tuple[float, float, fl
     narrow, wide, share = lengths[at] / np.sqrt(k), 1.5 * np.sqrt((counts * lengths**2).sum() / total / k), 0.6
     for _ in range(100):
         inside = inside_square = outside = outside_square = 0.0
+        odds, slope = np.log(share / (1 - share)) + k * np.log(wide / narrow), 0.5 * (narrow**-2 - wide**-2)
         for i in range(len(lengths)):
-            odds = (
-                np.log(share / (1 - share))
-                + k * np.log(wide / narrow)
-                - 0.5 * lengths[i] ** 2 * (narrow**-2 - wide**-2)
-            )
-            r = counts[i] / (1 + np.exp(-min(max(odds, -500.0), 500.0)))
+            r = counts[i] / (1 + np.exp(-min(max(odds - slope * lengths[i] ** 2, -500.0), 500.0)))
             inside += r
             inside_square += r * lengths[i] ** 2
             outside += counts[i] - r
@@ -181,56 +225,65 @@ def _two_scales(lengths: Array, counts: Array, k: int) -> tuple[float, float, fl
             return 1.0, narrow, narrow
         before = wide / narrow
         narrow, wide, share = np.sqrt(inside_square / inside / k), np.sqrt(outside_square / outside / k), inside / total
-        if abs(wide / narrow / before - 1) < 1e-3:
+        if abs(wide / narrow / before - 1) < 1e-3 or wide < min(before, CLEAR) * narrow:  # settled, or going to nothing
             break
     return share, narrow, wide
 
 
-@njit(cache=True)
-def _log_lengths(points: Array) -> tuple[Array, Array, Array, Array]:
-    """Return lengths in units of their median; counts of their logs, right of the centre and in all; edges of the bins.
+@njit(cache=True, nogil=True)
+def _scale_laws(logs: Array, right: NDArray[np.bool_], sizes: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """Return share and scales of each row of log lengths in so many dimensions; counts, in all and on the right; bins.
 
     Bin 0 holds what is nearer than NEAR: the centre is not known better.
     """
-    m, k = points.shape
-    lengths = np.zeros(m)
-    sides = np.empty(m, np.bool_)
-    for j in range(k):
-        center = np.median(points[:, j])
+    rows, m = logs.shape
+    laws, counts, steps = np.empty((rows, 3)), np.zeros((rows, 2, SCALE_BINS + 1)), np.empty(rows)
+    lengths = np.empty(SCALE_BINS + 1)
+    for row in range(rows):
+        near = np.log(NEAR)
+        steps[row] = (max(logs[row].max() + 0.001, np.log(6.0)) - near) / SCALE_BINS
         for i in range(m):
-            lengths[i] += (points[i, j] - center) ** 2
-            sides[i] = points[i, j] > center
-    lengths = np.sqrt(lengths)
-    middle = np.median(lengths)
-    counts, right = np.zeros(SCALE_BINS + 1), np.zeros(SCALE_BINS + 1)
-    if not middle > 0:
-        return lengths, counts, right, np.zeros(SCALE_BINS + 1)
-    lengths /= middle
-    step = np.log(max(1.001 * lengths.max(), 6.0) / NEAR) / SCALE_BINS
-    for i in range(m):
-        b = 0
-        if lengths[i] > NEAR:
-            b = min(int(np.log(lengths[i] / NEAR) / step) + 1, SCALE_BINS)
-        counts[b] += 1
-        if sides[i]:
-            right[b] += 1
-    return lengths, counts, right, NEAR * np.exp(step * np.arange(SCALE_BINS + 1))
+            b = 0
+            if logs[row, i] > near:
+                b = min(int((logs[row, i] - near) / steps[row]) + 1, SCALE_BINS)
+            counts[row, 0, b] += 1
+            if right[row, i]:
+                counts[row, 1, b] += 1
+        lengths[0] = NEAR / np.sqrt(3.0)
+        for b in range(SCALE_BINS):
+            lengths[b + 1] = NEAR * np.exp(steps[row] * (b + 0.5))
+        laws[row] = _two_scales(lengths, counts[row, 0], sizes[row])
+    return laws, counts, steps
 
 
-def second_scale(points: Array) -> tuple[float, Array]:
-    """Return the evidence in nats for a second scale around the centre of points (m x k), and the narrow share."""
-    m, k = points.shape
-    lengths, counts, right, edges = _log_lengths(points)
-    if not counts.any():
-        return -np.inf, np.ones(m)
-    share, narrow, wide = _two_scales(np.append(NEAR / 3**0.5, np.sqrt(edges[1:] * edges[:-1])), counts, k)
-    if wide < CLEAR * narrow:
-        return -np.inf, np.ones(m)
-    mass = [np.diff(gammainc(k / 2, (edges / scale) ** 2 / 2)) for scale in (narrow, wide)]
-    two = share * mass[0] + (1 - share) * mass[1]
-    two = np.log(np.maximum(two / two.sum(), 1e-300))
-    one = log_concave(counts[1:])
-    if k == 1:
-        one = max(one, log_concave(right[1:]) + log_concave((counts - right)[1:]) - SKEW)
-    odds = np.log(share / (1 - share)) + k * np.log(wide / narrow) - 0.5 * lengths**2 * (narrow**-2.0 - wide**-2.0)
-    return float(counts[1:] @ two - one), 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+def second_scales(coordinates: Array, spaces: list[slice]) -> list[tuple[float, Array]]:
+    """Return the evidence in nats for a second scale around the centre, and the narrow share of each point.
+
+    Each space is a stretch of the coordinates (rows) of the points (columns).
+    """
+    m = coordinates.shape[1]
+    deviations = coordinates - median(coordinates)[:, None]
+    every = np.square(deviations)
+    squares = np.stack([every[space].sum(axis=0) for space in spaces])
+    middles = median(squares)[:, None]
+    squares /= np.where(middles > 0, middles, 1)
+    sizes = np.array([len(deviations[space]) for space in spaces])
+    right = np.stack([deviations[space][0] > 0 for space in spaces])
+    laws, counts, steps = _scale_laws(0.5 * np.log(np.maximum(squares, 1e-30)), right, sizes)
+    found = list[tuple[float, Array]]()
+    for row, (k, (share, narrow, wide)) in enumerate(zip(sizes, laws, strict=True)):
+        if not middles[row] > 0 or wide < CLEAR * narrow:
+            found.append((-np.inf, np.ones(m)))
+            continue
+        edges = NEAR * np.exp(steps[row] * np.arange(SCALE_BINS + 1))
+        mass = [np.diff(gammainc(k / 2, (edges / scale) ** 2 / 2)) for scale in (narrow, wide)]
+        two = share * mass[0] + (1 - share) * mass[1]
+        two = np.log(np.maximum(two / two.sum(), 1e-300))
+        all_, one_side = counts[row][:, 1:]
+        one = log_concave(all_)
+        if k == 1:
+            one = max(one, log_concave(one_side) + log_concave(all_ - one_side))
+        odds = np.log(share / (1 - share)) + k * np.log(wide / narrow)
+        odds = odds - 0.5 * squares[row] * (narrow**-2.0 - wide**-2.0)
+        found.append((float(all_ @ two - one), 1 / (1 + np.exp(-np.clip(odds, -500, 500)))))
+    return found

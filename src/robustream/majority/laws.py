@@ -1,5 +1,7 @@
 """Normal laws of the majority and of the groups beside it, and whether the majority is elliptical."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -18,21 +20,41 @@ def squared_lengths(z: Array) -> Array:
     return np.einsum("ij,ij->i", z, z)
 
 
-def scatter(points: Array, weights: Array) -> tuple[Array, Array]:
-    """Return weighted mean and covariance; the divisor is the sum of the weights."""
-    total = weights.sum()
-    center = weights @ points / total
-    deviations = points - center
-    return center, (deviations * weights[:, None]).T @ deviations / total
+class Moments(NamedTuple):
+    """Sum of the weights, mean and covariance (divisor: that sum) of points."""
+
+    size: float
+    center: Array
+    scatter: Array
+
+    @classmethod
+    def of(cls, points: Array, weights: Array, deviations: Array, weighted: Array) -> "Moments":
+        """Return those of weighted points; deviations from the mean are written where they are wanted."""
+        size = float(weights.sum())
+        center = weights @ points / size
+        np.subtract(points, center, out=deviations)
+        np.multiply(deviations, weights[:, None], out=weighted)
+        return cls(size, center, weighted.T @ deviations / size)
+
+    @classmethod
+    def together(cls, parts: list["Moments"]) -> "Moments":
+        """Return those of several groups of points as one."""
+        if len(parts) == 1:
+            return parts[0]
+        size = sum(part.size for part in parts)
+        center = sum((part.size * part.center for part in parts), np.zeros_like(parts[0].center)) / size
+        scatter = np.zeros_like(parts[0].scatter)
+        for part in parts:
+            scatter += part.size / size * (part.scatter + np.outer(part.center - center, part.center - center))
+        return cls(size, center, scatter)
 
 
 class Law:
-    """Centre, scatter and whitening of weighted points; the scatter may be shrunk to a prior one worth k points."""
+    """Centre, scatter and whitening of a group of points; the scatter may be shrunk to a prior one worth k points."""
 
-    def __init__(self, points: Array, weights: Array, prior: Array | None = None) -> None:
-        k = points.shape[1]
-        self.size = float(weights.sum())
-        self.center, self.scatter = scatter(points, weights)
+    def __init__(self, moments: Moments, prior: Array | None = None) -> None:
+        k = len(moments.center)
+        self.size, self.center, self.scatter = moments
         if prior is not None:
             self.scatter = (self.size * self.scatter + k * prior) / (self.size + k)
         ridge = 1e-9 * np.trace(self.scatter) / k + 1e-300
@@ -65,15 +87,16 @@ def posteriors(laws: list[Law], squares: list[Array]) -> Array:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _majority_posteriors(white: Array, peaks: Array, posterior: Array, likeliest: NDArray[np.intp]) -> None:
-    """Fill in the first law's posterior, and the likeliest law, of points that are white for each."""
-    laws, n, k = white.shape
+    """Fill in the first law's posterior, and the likeliest law, of points that are white for each law, side by side."""
+    laws = len(peaks)
+    n, k = len(white), white.shape[1] // laws
     logs = np.empty(laws)
     for i in range(n):
         best = 0
         for law in range(laws):
             square = 0.0
             for j in range(k):
-                square += white[law, i, j] * white[law, i, j]
+                square += white[i, law * k + j] ** 2
             logs[law] = peaks[law] - 0.5 * square
             if logs[law] > logs[best]:
                 best = law
@@ -89,12 +112,20 @@ class Mixture:
     """The majority (first) and the groups as normal laws, by EM from the shares of each point."""
 
     def __init__(self, points: Array, shares: Array) -> None:
+        deviations, room = np.empty((len(shares), *points.shape)), np.empty(points.shape)
         for _ in range(STEPS):
             before = shares[0]
+            found = [Moments.of(points, share + 1e-12, d, room) for share, d in zip(shares, deviations, strict=True)]
             # A group of few points is as wide as all groups together.
-            prior = scatter(points, 1 - before + 1e-12)[1]
-            self.laws = [Law(points, before + 1e-12), *(Law(points, share + 1e-12, prior) for share in shares[1:])]
-            shares = posteriors(self.laws, [squared_lengths(law.white(points)) for law in self.laws])
+            prior = Moments.together(found[1:]).scatter
+            self.laws = [Law(found[0]), *(Law(moments, prior) for moments in found[1:])]
+            shares = posteriors(
+                self.laws,
+                [
+                    squared_lengths(np.matmul(d, law.whitening, out=room))
+                    for law, d in zip(self.laws, deviations, strict=True)
+                ],
+            )
             if np.abs(shares[0] - before).sum() < 2e-3 * before.sum():
                 break
         self.posterior = shares[0]
@@ -105,7 +136,8 @@ class Mixture:
             shares = posteriors(self.laws, [squared_lengths(law.white(points)).astype(float) for law in self.laws])
             return shares[0], np.argmax(shares, axis=0)
         posterior, likeliest = np.empty(len(points)), np.empty(len(points), np.intp)
-        white = np.stack([law.white(points) for law in self.laws])
+        white = points @ np.hstack([law.whitening for law in self.laws]).astype(points.dtype)
+        white -= np.hstack([law.center @ law.whitening for law in self.laws]).astype(points.dtype)
         _majority_posteriors(white, np.array([law.log_peak for law in self.laws]), posterior, likeliest)
         return posterior, likeliest
 

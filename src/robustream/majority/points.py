@@ -13,7 +13,7 @@ against some.
 1. a valley (`evidence.valleys`, z >= VALLEY) in some view separates it from a larger part: single directions (axes of
    the fourth moment, directions that climb skewness and kurtosis, leading axes) and lengths in subspaces, of points
    whitened by a bounded-influence scatter;
-2. a second scale (`evidence.second_scale`, SCALE nats) around the same centre, in the directions where the laws of
+2. a second scale (`evidence.second_scales`, VALLEY nats) around the same centre, in the directions where the laws of
    two components differ most, provided that the majority's component is elliptical;
 3. a few points beyond a gap: normalised spacings of the log lengths of the farthest points are exponential for power
    tails (Renyi), and shorter for lighter ones;
@@ -54,8 +54,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustream.kernels.device_arrays import is_device_array
 from robustream.kernels.rows import over_rows, row_blocks, weighted_moments
-from robustream.majority.cells import COLUMNS, MENDED, SPREAD_OUT, START, find_bad_cells
+from robustream.majority.cells import COLUMNS, MENDED, find_bad_cells
 from robustream.majority.columns import (
+    APART,
+    FEWEST,
     VALLEY,
     Keys,
     cell_limits,
@@ -72,7 +74,7 @@ from robustream.majority.columns import (
     ties,
     voices,
 )
-from robustream.majority.evidence import CLEAR, Array, second_scale, valleys
+from robustream.majority.evidence import CLEAR, Array, median, second_scales, valleys
 from robustream.majority.gaps import covariance_with_gaps
 from robustream.majority.laws import SIGMAS, Mask, Mixture, drawn, elliptical, squared_lengths
 
@@ -80,19 +82,13 @@ Labels = NDArray[np.intp]
 
 ROWS = 1500  # points searched: a group of 1% still has 15
 SUPPORT = 20  # points to an axis that a law needs; four to an axis that a view needs
-SCALE = 2.5  # nats for a second scale: above the 98% point without groups, but for Cauchy columns at 60 x 5 (3.0)
-OFF_CENTRE = 0.5  # spreads of a wider law between its centre and the majority's; more is a tail, or a group apart
-APART = 4.0  # spreads between two groups with a valley: less is a law with one mode, cut by chance (uniform: 2.7)
 MAD = 1.482602218505602  # of a normal law, by its deviation
 STRONG = 5.0  # z score from which on a valley needs no rival: saves time
 HALF = 0.53  # least share of the majority: a half, and the sampling error of two equal classes in 1,000 points
 HALF_OF_ROWS = 0.57  # the same of rows, of which more than 40% are not claimed to be told from a class
-PEERS = 4.0  # ratio of distances up to which groups are classes of one kind, and fall together
 CHANCE = 1e-3  # that honest points have a gap
-FEWEST = 8  # points of which anything can be said
-TRIES = 3  # starts from which two scales are fitted
 AXES = 8  # leading axes that are searched by themselves
-STARTS = 12  # points from which directions climb
+STARTS = 8  # points from which directions climb
 
 
 class Group(NamedTuple):
@@ -205,69 +201,108 @@ def principal(points: Array) -> tuple[Array, Array]:
     A few wild points must not have axes for themselves, and hide there.
     """
     squares = squared_lengths(points)
-    usual = float(np.median(squares)) or float(np.mean(squares))  # more than half may be the same
-    w = 1 / (1 + squares / max(usual, 1e-300))
+    usual = float(median(squares)) or float(np.mean(squares))  # more than half may be the same
+    w = 1 / (1 + squares.astype(float) / max(usual, 1e-300))
     center = w @ points / w.sum()
-    deviations = points - center
-    values, vectors = np.linalg.eigh((deviations * w[:, None]).T @ deviations / w.sum())
+    weighted = (points - center) * np.sqrt(w)[:, None]
+    values, vectors = np.linalg.eigh(weighted.T @ weighted / w.sum())
     use = values > 1e-9 * values[-1]
     use[: -max(len(points) // 4, 1)] = False
     return center, (vectors[:, use] / np.sqrt(values[use]))[:, ::-1]
 
 
+class White(NamedTuple):
+    """Points in the units of a scatter of bounded influence; coordinates are rows, those of the widest axes first."""
+
+    center: Array
+    axes: Array
+    z: Array
+    fourth: Array  # axes of the fourth moment, the lightest first
+    along: Array  # the coordinates along these
+
+    @classmethod
+    def of(cls, points: Array, most: int | None = None) -> "White":
+        """Return points in their principal axes, or in so many of them."""
+        center, axes = principal(points)
+        return cls.along_axes(points, center, axes[:, :most])
+
+    @classmethod
+    def along_axes(cls, points: Array, center: Array, axes: Array) -> "White":
+        """Return points in these axes."""
+        z = axes.T.astype(np.float32) @ points.T.astype(np.float32, copy=False)
+        z -= (center @ axes).astype(np.float32)[:, None]
+        fourth = fourth_moment_axes(z)
+        return cls(center, axes, z, fourth, fourth.T @ z)
+
+
 def fourth_moment_axes(z: Array) -> Array:
     """Return the axes of the fourth moment of white points, the lightest first; far points are capped."""
-    squares = squared_lengths(z)
-    a = z * np.sqrt(np.minimum(squares, 4 * np.median(squares)))[:, None]
-    return np.linalg.eigh((a.T @ a).astype(float))[1].astype(z.dtype)
+    squares = squared_lengths(z.T)
+    a = z * np.sqrt(np.minimum(squares, 4 * median(squares)))
+    return np.linalg.eigh((a @ a.T).astype(float))[1].astype(z.dtype)
 
 
 def climb(z: Array, starts: Array) -> Array:
-    """Return directions that have climbed the skewness (the first half) or the kurtosis of the points' projections."""
-    half = starts.shape[1] // 2
-    w = starts / np.maximum(np.linalg.norm(starts, axis=0), 1e-12)
-    for _ in range(6):
-        s = np.clip(z @ w, -8, 8)
-        slope = s * s
-        slope[:, half:] *= s[:, half:]
-        w = z.T @ slope
-        w /= np.maximum(np.linalg.norm(w, axis=0), 1e-12)
+    """Return directions (rows) that climbed the skewness (the first half) or the kurtosis of points' projections."""
+    half = len(starts) // 2
+    w = starts / np.maximum(np.sqrt(squared_lengths(starts)), 1e-12)[:, None]
+    s, slope = np.empty((len(w), z.shape[1]), z.dtype), np.empty((len(w), z.shape[1]), z.dtype)
+    for _ in range(4):
+        np.matmul(w, z, out=s)
+        np.minimum(s, 8, out=s)
+        np.maximum(s, -8, out=s)
+        np.multiply(s, s, out=slope)
+        slope[half:] *= s[half:]
+        w = slope @ z.T
+        w /= np.maximum(np.sqrt(squared_lengths(w)), 1e-12)[:, None]
     return w
 
 
-def find_cut(points: Array, weights: Array | None = None, lengths: bool = True) -> Cut:
+def find_cut(points: Array, weights: Array | None = None, lengths: bool = True, white: White | None = None) -> Cut:
     """Return the cut at the most evident valley of all views; weights say which side is the larger.
 
     Without `lengths` only directions are looked along that skewness or kurtosis say something of.
     """
-    center, axes = principal(points)
-    z = ((points - center) @ axes).astype(np.float32)
-    k = z.shape[1]
-    fourth, eye = fourth_moment_axes(z), np.eye(k, dtype=np.float32)
-    spaces = [a for j in (2, 4, 8) if j < k and lengths for a in (eye[:, :j], fourth[:, -j:], fourth[:, :j])]
-    spaces = [eye, *spaces] if k > 1 and lengths else []  # of one axis the length says less than the axis itself
-    starts = z[:: max(len(z) // STARTS, 1)][:STARTS].T
-    lines = [fourth[:, :3], fourth[:, -3:], climb(z, starts), *([eye[:, :AXES]] if lengths else [])]
+    white = White.of(points) if white is None else white
+    z, along, fourth, k = white.z, white.along, white.fourth.T, len(white.z)
+    starts = np.ascontiguousarray(z[:, :: max(z.shape[1] // STARTS, 1)].T[:STARTS])
+    climbed = climb(z, starts)
+    lines, views = [fourth[:3], fourth[-3:], climbed], [along[:3], along[-3:], climbed @ z]
     if k > 4 * AXES and lengths:  # a group that is far in the leading axes is lost among many
-        lead = np.ascontiguousarray(z[:, :AXES])
-        found = fourth_moment_axes(lead)
-        found = np.hstack([found, climb(lead, np.hstack([found, found]))])
-        lines.append(np.vstack([found, np.zeros((k - AXES, found.shape[1]), np.float32)]))
-    directions = np.hstack(lines)
-    chosen = [np.eye(points.shape[1])] if points.shape[1] > 1 and lengths else []
-    sizes = [cube_root_length(points - center) for _ in chosen] + [cube_root_length(z @ a) for a in spaces]
-    chosen += [axes @ a.astype(float) for a in [*spaces, *directions.T[:, :, None]]]
-    views = np.vstack([*sizes, (z @ directions).T])
-    z_scores, thresholds = valleys(views).T
+        found = fourth_moment_axes(z[:AXES]).T
+        found = np.vstack([found, climb(z[:AXES], np.vstack([found, found]))])
+        lines.append(np.hstack([found, np.zeros((len(found), k - AXES), np.float32)]))
+        views.append(found @ z[:AXES])
+    spaces = list[Array]()
+    if lengths:
+        eye = np.eye(k, dtype=np.float32)
+        lines.append(eye[:AXES])
+        views.append(z[:AXES])
+        squares = list[Array]()
+        if k > 1:  # of one axis the length says less than the axis itself
+            few = [j for j in (2, 4, 8) if j < k]
+            wide, far = np.square(z), np.square(along)
+            spaces = [eye, *(part for j in few for part in (eye[:j], fourth[-j:], fourth[:j]))]
+            squares = [wide, *(part for j in few for part in (wide[:j], far[-j:], far[:j]))]
+        sizes = [part.mean(axis=0) for part in squares]
+        if points.shape[1] > 1:
+            sizes.append(squared_lengths(points - white.center.astype(points.dtype)) / points.shape[1])
+        if sizes:
+            views.append(np.cbrt(np.stack(sizes, dtype=np.float32)))
+    views_ = np.vstack(views)
+    z_scores, thresholds = valleys(views_).T
+    blocks = [*np.vstack(lines)[:, None], *spaces]
     for best in np.argsort(-z_scores):
-        below = views[best] <= thresholds[best]
+        below = views_[best] <= thresholds[best]
         # The larger side is the majority; of lengths the inner one, if it may be.
-        inner = np.average(below, weights=weights) >= (1 - HALF if chosen[best].shape[1] > 1 else 0.5)
-        if z_scores[best] < VALLEY or stand_apart(views[best], below if inner else ~below):
+        share = below.mean() if weights is None else weights[below].sum() / weights.sum()
+        inner = share >= (0.5 if best < len(blocks) - len(spaces) else 1 - HALF)
+        if z_scores[best] < VALLEY or stand_apart(views_[best], below if inner else ~below):
             break
         z_scores[best] = 0.0
+    axes = white.axes @ blocks[best].T.astype(float) if best < len(blocks) else np.eye(points.shape[1])
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
-    return Cut(float(z_scores[best]), center, chosen[best], float(low), float(high))
+    return Cut(float(z_scores[best]), white.center, axes, float(low), float(high))
 
 
 def stand_apart(view: Array, kept: Mask) -> bool:
@@ -277,85 +312,75 @@ def stand_apart(view: Array, kept: Mask) -> bool:
     all of it at most, since points that are strewn widely stand apart too.
     """
     inside, outside = view[kept], view[~kept]
-    middles = np.median(inside), np.median(outside)
-    spreads = [np.median(np.abs(side - middle)) for side, middle in zip((inside, outside), middles, strict=True)]
+    middles = median(inside), median(outside)
+    spreads = [median(np.abs(side - middle)) for side, middle in zip((inside, outside), middles, strict=True)]
     return bool(
         abs(middles[1] - middles[0]) >= APART * MAD * (spreads[0] + np.clip(spreads[1], spreads[0] / 2, spreads[0])) / 2
     )
 
 
-def find_spread(points: Array, rows: bool = True) -> Spread | None:
+def find_spread(points: Array, white: White | None = None) -> Spread | None:
     """Return the division into two scales around one centre, if any, that leaves an elliptical majority."""
-    center, axes = principal(points)
-    axes = axes[:, : max(len(points) // SUPPORT, 2)]
-    z = (points - center) @ axes
-    fourth = fourth_moment_axes(z)
-    spaces = [fourth[:, [-1]], fourth[:, -2:-1], fourth[:, [0]], fourth[:, -2:], fourth[:, -4:], fourth[:, :2], fourth]
-    starts = sorted((second_scale(z @ a) for a in spaces if a.size), key=lambda found: -found[0])
-    for evidence, narrow in starts[:TRIES]:
-        if evidence < -10 * SCALE:  # not worth refining
-            break
-        share = narrow if narrow.mean() > 0.5 else 1 - narrow
-        mixture = Mixture(z, np.stack([share, 1 - share]))
-        views = _opposed_views(z, mixture)
-        evidence = max(evidence, *(second_scale(view)[0] for view in views)) if views else -np.inf
-        belongs = mixture.posterior
-        if (
-            evidence >= 0
-            and (not rows or _one_centre(mixture))
-            and belongs.mean() >= 0.5
-            and elliptical(mixture.laws[0].white(z[drawn(belongs)]))
-        ):
-            return Spread(evidence, center, axes, mixture)
+    most = max(len(points) // SUPPORT, 2)
+    if white is None or white.axes.shape[1] > most:
+        white = (
+            White.of(points, most) if white is None else White.along_axes(points, white.center, white.axes[:, :most])
+        )
+    k = white.axes.shape[1]
+    spaces = [slice(k - j, k) for j in (1, 2, 4) if j <= k]
+    spaces += [slice(k - 2, k - 1), slice(0, 2)] if k > 1 else []
+    spaces += [slice(0, 1), slice(0, k)]
+    evidence, narrow = max(second_scales(white.along, spaces), key=lambda found: found[0])
+    if evidence < -5:  # not worth refining
+        return None
+    z = white.z.T.astype(float)
+    share = narrow if narrow.mean() > 0.5 else 1 - narrow
+    mixture = Mixture(z, np.stack([share, 1 - share]))
+    views = _opposed(z, mixture)
+    evidence = max(evidence, *(found for found, _ in views)) if views else -np.inf
+    belongs = mixture.posterior
+    if evidence >= 0 and belongs.mean() >= 0.5 and elliptical(mixture.laws[0].white(z[drawn(belongs)])):
+        return Spread(evidence, white.center, white.axes, mixture)
     return None
 
 
-def _one_centre(mixture: Mixture) -> bool:
-    """Return whether the wider law lies around the majority's centre, but for chance; a skewed tail is to one side."""
-    majority, other = mixture.laws
-    if other.size < SUPPORT:  # so few have no centre
-        return True
-    values, vectors = np.linalg.eigh(majority.whitening.T @ other.scatter @ majority.whitening)
-    offset = np.abs((other.center - majority.center) @ majority.whitening @ vectors)
-    return bool(
-        np.all(
-            (offset < (OFF_CENTRE + SIGMAS / np.sqrt(other.size)) * np.sqrt(np.maximum(values, 0)))[values > CLEAR**2]
-        )
-    )
-
-
-def _opposed_views(z: Array, mixture: Mixture) -> list[Array]:
-    """Return the projections, white for the majority, in which the other law is wider, or narrower, by CLEAR."""
+def _opposed(z: Array, mixture: Mixture) -> list[tuple[float, Array]]:
+    """Return the second scales in the views, white for the majority, in which the other law is wider, or narrower."""
     majority, other = mixture.laws
     values, vectors = np.linalg.eigh(majority.whitening.T @ other.scatter @ majority.whitening)
     white = majority.white(z) @ vectors
     wide, narrow = int(np.sum(values > CLEAR**2)), int(np.sum(values < CLEAR**-2))
-    views = [white[:, -j:] for j in {1, 2, 4, wide} if 0 < j <= wide]
-    return views + [white[:, :j] for j in {1, 2, 4, narrow} if 0 < j <= narrow]
+    k = len(values)
+    views = [slice(k - j, k) for j in {1, 2, 4, wide} if 0 < j <= wide]
+    views += [slice(0, j) for j in {1, 2, 4, narrow} if 0 < j <= narrow]
+    return second_scales(np.ascontiguousarray(white.T), views) if views else []
 
 
-def peel(points: Array, weights: Array, rows: bool = True, gone: float = 0.0) -> list[Cut | Spread] | None:
+def peel(
+    points: Array, weights: Array, rows: bool = True, gone: float = 0.0, white: White | None = None
+) -> list[Cut | Spread] | None:
     """Return the divisions that peel groups off a sample; None where no majority is left.
 
-    `gone` is the share of all points that were left out before.
+    `gone` is the share of all points that were left out before; `white` the points, if they are known so already.
     """
     kept, found = points, list[Cut | Spread]()
     distances = list[float]()
     least = (HALF_OF_ROWS if rows else HALF) / (1 - gone) * weights.sum()
     while len(kept) >= FEWEST:
-        division: Cut | Spread = find_cut(kept, weights)
+        white = White.of(kept) if white is None else white
+        division: Cut | Spread = find_cut(kept, weights, white=white)
         z = division.evidence if division.evidence >= VALLEY else 0.0
         if z < STRONG and weights.sum() >= least:
-            spread = find_spread(kept, rows)
-            if spread is not None and spread.evidence >= SCALE and np.sqrt(2 * spread.evidence) > z:
+            spread = find_spread(kept, white)
+            if spread is not None and spread.evidence >= VALLEY and np.sqrt(2 * spread.evidence) > z:
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
         divides = weights[inside].sum() < least <= weights.sum()
         if z == 0 or inside.all() or (divides and isinstance(division, Spread)):
             break
         found.append(division)
-        distances.append(float(np.linalg.norm(np.median(kept[inside], axis=0) - np.median(kept[~inside], axis=0))))
-        kept, weights = kept[inside], weights[inside]
+        distances.append(float(np.linalg.norm(median(kept[inside].T) - median(kept[~inside].T))))
+        kept, weights, white = kept[inside], weights[inside], None
     if not found or weights.sum() >= least:
         return found
     # No majority is left: the groups are classes, but for those that are far from all classes.
@@ -368,7 +393,7 @@ def before_peers(distances: Sequence[float]) -> int:
     Where the last one leaves no majority it is a class beside what it leaves, and so are those that lie as near.
     """
     count = 0
-    while count < len(distances) - 1 and distances[count] > PEERS * max(distances[count + 1 :]):
+    while count < len(distances) - 1 and distances[count] > APART * max(distances[count + 1 :]):
         count += 1
     return count
 
@@ -380,11 +405,11 @@ def gap(lengths: Array) -> float:
     if upper < 4:
         return np.inf
     t = np.log(np.maximum(np.sort(np.partition(lengths, n - upper - 1)[n - upper - 1 :]), 1e-300))
-    spacings = np.diff(t) * np.arange(upper, 0, -1)
+    spacings: Array = np.diff(t) * np.arange(upper, 0.0, -1)
     few = min(upper, n // 20 + 5)
     half = upper / 2  # a median knows the mean of exponential spacings about as well as half of them would
     limit = half * ((few / CHANCE) ** (1 / half) - 1)  # upper point of F(2, 2 half)
-    far = np.flatnonzero(spacings[upper - few :] > np.median(spacings) / np.log(2) * limit)
+    far = np.flatnonzero(spacings[upper - few :] > median(spacings) / np.log(2) * limit)
     return float(np.exp(t[upper - few + far[0] : upper - few + far[0] + 2].mean())) if len(far) else np.inf
 
 
@@ -493,7 +518,8 @@ def majority(
     seen = np.asarray(x[chosen], dtype=float)
     first, artefacts = copies(seen, np.asarray(keys[chosen]), keys)
     copied = len(first) < len(chosen)
-    chosen, seen = chosen[first], seen[first]
+    if copied:
+        chosen, seen = chosen[first], seen[first]
     if times is not None and equal_by_chance(seen):
         chosen = chosen[voices(times[chosen], size)]
         seen = np.asarray(x[chosen], dtype=float)
@@ -524,7 +550,6 @@ def majority(
         return _answer(x, answered, belongs, left_out, missing)
     near = center
     center, unit = center[use], unit[use]
-    raw = np.clip((sample[:, use] - center) / unit, -1e9, 1e9)
 
     def in_units(points: Array) -> Array:
         return _in_units(points if len(use) == p else points[:, use], center, 1 / unit)
@@ -535,10 +560,11 @@ def majority(
     def here(marks: Mask | None) -> Mask | None:
         return None if marks is None else np.asarray(marks[chosen])
 
+    raw = _scaled(sample if len(use) == p else sample[:, use], center, 1 / unit)
     counts = np.asarray(given[chosen])
     gone = None if missing is None else missing[:, use]
     if gaps is None or gone is None:
-        limit = cell_limits(raw, VALLEY) if cells else None
+        limit = cell_limits(raw, 1 - HALF_OF_ROWS) if cells else None
         filled, bad = None, gone
         if limit is not None:
             filled = scaled(slice(0, n))
@@ -548,7 +574,7 @@ def majority(
         if limit is not None:
             kept = np.all([~d.outside(sample) for d in divisions or ()], axis=0) & np.ones(len(sample), bool)
             # Undone if they were those of classes, or of rows that went.
-            if divisions is None or cell_limits(raw[kept], VALLEY) is None:
+            if divisions is None or cell_limits(raw[kept], 1 - HALF_OF_ROWS) is None:
                 bad = gone
                 divisions, axes, sample = _search(
                     raw, counts, cells, None if bad is None else np.asarray(bad[chosen]), out
@@ -609,7 +635,7 @@ def _search_with_gaps(
 ) -> tuple[Mask, Array | None, Searched]:
     """Return which cells are missing or bad, all scaled points with these filled, and what the search found."""
     known = np.where(gone[chosen], np.nan, raw)
-    law = find_bad_cells(known, VALLEY) if rows else None
+    law = find_bad_cells(known, VALLEY, 1 - HALF_OF_ROWS) if rows else None
     for last in (False, True):
         bad, start = gone, None
         if law is not None:
@@ -622,11 +648,11 @@ def _search_with_gaps(
         kept = np.all([np.ones(len(sample), bool), *(~d.outside(sample) for d in divisions or ())], axis=0)
         if law is not None:
             # Undone if they were those of classes, or of rows that went.
-            stands = divisions is not None and bool(np.mean((bad & ~gone)[chosen][kept].any(axis=1)) > SPREAD_OUT)
+            stands = divisions is not None and bool(np.mean((bad & ~gone)[chosen][kept].any(axis=1)) > 1 - HALF_OF_ROWS)
             law = law if stands else None
         else:
             # Bad cells may show only where a group of rows is gone.
-            stands = not rows or not divisions or (law := find_bad_cells(known[kept], VALLEY)) is None
+            stands = not rows or not divisions or (law := find_bad_cells(known[kept], VALLEY, 1 - HALF_OF_ROWS)) is None
         if last or stands:
             break
     return bad, filled, searched
@@ -649,7 +675,7 @@ def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
     use = np.flatnonzero(unit > 0)
     known = (sample[:, use] - center[use]) / unit[use]
     with np.errstate(invalid="ignore"):
-        far = np.isnan(known) | (np.abs(known) > START)
+        far = np.isnan(known) | (np.abs(known) > SIGMAS)
     filled = complete(np.where(far, 0.0, known), far, np.arange(len(known)), keys[some]).rows
     divisions, _, filled = _search(filled, np.ones(len(filled)), True)
     together = np.all([np.ones(len(filled), bool), *(~d.outside(filled) for d in divisions or ())], axis=0)
@@ -669,9 +695,9 @@ def _search(sample: Array, weights: Array, rows: bool, bad: Mask | None = None, 
     """Return the divisions of a sample, the axes to which it was reduced for want of points, and it there."""
     if bad is not None and bad.any():
         sample = fill(sample, bad)
-    _, axes = principal(sample)
+    center, axes = principal(sample)
     if axes.shape[1] == sample.shape[1]:
-        return peel(sample, weights, rows, gone), None, sample
+        return peel(sample, weights, rows, gone, White.along_axes(sample, center, axes)), None, sample
     axes = axes / np.linalg.norm(axes, axis=0)
     sample = sample @ axes
     return peel(sample, weights, rows, gone), axes, sample
