@@ -14,6 +14,7 @@ from robustream.majority.line import majority_line
 from robustream.majority.lines import (
     STILL,
     TAILS,
+    OneLine,
     TwoLines,
     fit_gate,
     fit_weighted,
@@ -344,3 +345,54 @@ def test_sums_of_residuals_are_those_of_least_squares():
     np.testing.assert_allclose(residual_squares(np.array([A.T @ A for A in tables]), 50), plain, rtol=1e-6)
     nothing = np.diag([1.0, -1.0, 1.0, 3.0])[None]  # what rounding makes of columns that are all but equal
     np.testing.assert_array_equal(residual_squares(nothing * [[[1e30], [1e30], [1], [1]]], 50), [3.0])
+
+
+def test_the_compiled_threshold_is_the_plain_one():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.round(rng.normal(size=300)), rng.normal(size=(300, 2))])
+    A = np.column_stack([X, np.ones(300), X.sum(axis=1) + 2 * (X[:, 1] > 0.3) * X[:, 2] + rng.normal(size=300)])
+    views = np.ascontiguousarray(X.T)
+    orders = np.argsort(views, axis=1)
+    best = (np.inf, -1, 0)
+    for at, view in enumerate(views):
+        for cut in np.sort(view)[np.arange(1, line.STEPS) * 300 // line.STEPS]:
+            sides = [A[view < cut], A[view >= cut]]
+            if min(map(len, sides)) >= 8:
+                left = [np.linalg.lstsq(side[:, :-1], side[:, -1])[1][0] / len(side) for side in sides]
+                lost = sum(len(side) * np.log(square) for side, square in zip(sides, left, strict=True))
+                best = min(best, (lost, at, len(sides[0])))
+    assert line._best_threshold(A, views, orders) == best[1:]
+
+
+def plain_one_line(A, b, fan):
+    """What `OneLine` computes, as one reads it: coefficients, slope of the variance and log likelihood."""
+    D, y, slope = A[:, :-1], A[:, -1], 0.0
+    for _ in range(3):
+        r, v = y - D @ b, np.ones(len(y))
+        if fan is not None:
+            o = D @ b - np.median(D @ b) if isinstance(fan, str) else D @ fan
+            o2 = o**2 / np.mean(o**2)
+            for _ in range(4):
+                q = np.minimum(r * r, 9 * v) if slope else r * r
+                mo, mq = np.average(o2, weights=v**-2.0), np.average(q, weights=v**-2.0)
+                slope = max(np.sum((o2 - mo) * q / v**2) / np.sum((o2 - mo) * o2 / v**2), 0.0)
+                level = max(mq - slope * mo, 1e-2 * mq)
+                slope /= level
+                v = level * (1 + slope * o2)
+            v = 1 + slope * o2
+        ll, nu, s = t_noise(r / np.sqrt(v), np.ones(len(y)))
+        w = (1.0 if np.isinf(nu) else (nu + 1) / (nu + r**2 / (s * s * v))) / v
+        b = np.linalg.lstsq(D * np.sqrt(w)[:, None], y * np.sqrt(w))[0]
+    return b, slope, ll - 0.5 * np.log(v).sum()
+
+
+@pytest.mark.parametrize("fan", [None, "fit", np.array([1.0, 0.0, -1.0, 0.5])], ids=["none", "fit", "direction"])
+def test_the_compiled_line_is_the_plain_one(fan):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X @ COEF + rng.standard_t(4, 400) * np.exp(0.4 * X @ COEF)
+    A = np.column_stack([X, np.ones(400), y])
+    start = fit_weighted(A)[0]
+    fast, (b, slope, ll) = OneLine(A, start, fan), plain_one_line(A, start, fan)
+    np.testing.assert_allclose(fast.b[:-1], b, rtol=1e-6)
+    np.testing.assert_allclose([fast.slope, fast.ll], [slope, ll], rtol=1e-6)

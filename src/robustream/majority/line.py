@@ -52,7 +52,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -259,38 +258,55 @@ def noise_evidence(r: Array, needed: float) -> float:
     return evidence
 
 
+@njit(cache=True, nogil=True)
+def _best_threshold(A: Array, views: Array, orders: NDArray[np.intp]) -> tuple[int, int]:
+    """Return the view, and the number of rows below its decile, where two lines leave least; -1 if there is none."""
+    m, k = len(A), A.shape[1] - 1
+    best, at, first = -np.inf, -1, 0
+    grams = np.empty((STEPS, k + 1, k + 1))
+    for j in range(len(views)):
+        order, ordered = orders[j], A[orders[j]]
+        edges = np.full(STEPS + 1, m)
+        for part in range(STEPS):  # equal values are on one side
+            i = part * m // STEPS
+            while i > 0 and views[j, order[i - 1]] == views[j, order[i]]:
+                i -= 1
+            edges[part] = i
+        for part in range(STEPS):
+            rows = ordered[edges[part] : edges[part + 1]]
+            grams[part] = rows.T @ rows
+        # Sums from either end: differences would lose the digits of the side without far rows.
+        above = grams.copy()
+        for part in range(1, STEPS):
+            grams[part] += grams[part - 1]
+            above[STEPS - 1 - part] += above[STEPS - part]
+        for part in range(STEPS - 1):
+            n1 = edges[part + 1]
+            if min(n1, m - n1) < 2 * k:
+                continue
+            squares = residual_squares(np.stack((grams[part], above[part + 1])), m)
+            likelihood = 0.0
+            for n, square in ((n1, squares[0]), (m - n1, squares[1])):
+                likelihood -= 0.5 * n * math.log(max(square, 1e-12 * n) / n)
+            if likelihood > best:
+                best, at, first = likelihood, j, n1
+    return at, first
+
+
 def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     """Tell whether two lines reach some evidence where x decides: one below, one above a threshold of the best view.
 
     Threshold regression (Hansen 2000), its threshold among deciles.
     """
     m, k = len(A), A.shape[1] - 1
-    best, at = -math.inf, None
-    for v in views:
-        if np.ptp(v) < 1e-9:
-            continue
-        order = np.argsort(v, kind="stable")
-        # Equal values are on one side.
-        edges = np.append(np.searchsorted(v[order], v[order[np.arange(STEPS) * m // STEPS]]), m)
-        ordered = A[order]
-        grams = np.array([ordered[i:j].T @ ordered[i:j] for i, j in pairwise(edges)])
-        sides = np.cumsum(grams, axis=0)[:-1], np.cumsum(grams[::-1], axis=0)[-2::-1]
-        squares = [residual_squares(side, m) for side in sides]
-        for cut in range(1, STEPS):
-            n1 = int(edges[cut])
-            if min(n1, m - n1) < 2 * k:
-                continue
-            ll = sum(
-                -0.5 * n * math.log(max(side[cut - 1], 1e-12 * n) / n)
-                for n, side in zip((n1, m - n1), squares, strict=True)
-            )
-            if ll > best:
-                best, at = ll, (order, n1)
-    if at is None:
+    V = np.array([view for view in views if np.ptp(view) > 1e-9]).reshape(-1, m)
+    orders = np.argsort(V, axis=1)
+    at, n1 = _best_threshold(A, V, orders)
+    if at < 0:
         return False
-    order, n1 = at
     needed += 0.5 * (2 * k + 1) * math.log(m)
-    below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in (order[:n1], order[n1:]))
+    parts = orders[at, :n1], orders[at, n1:]
+    below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in parts)
     needed -= noise_evidence(below, needed - likelihood_bound(above))
     return noise_evidence(above, needed) > needed
 
@@ -607,7 +623,7 @@ class Rivals:
         m, k = len(self.A), self.A.shape[1] - 1
         D, y, price = self.A[:, :k], self.A[:, k], 0.5 * math.log(m)
         one = max(self.lines, key=OneLine.evidence)
-        cases = [(y - D @ b, 0.0, True) for b in (self.bs, self.models[0].b, one.b)]
+        cases = [(y - D @ b, 0.0, True) for b in (self.bs, self.models[0].b, one.b[:k])]
         units = [fan.unit(self.A) for fan in self.lines[1:]]
         cases += [((y - D @ self.bs) / unit, float(np.log(unit).sum()), False) for unit in units]
         return not any(

@@ -685,57 +685,60 @@ class TwoLines:
 # --- honest rivals ------------------------------------------------------------------------------------------------
 
 
+@njit(cache=True, nogil=True)
+def _opening(A: Array, b: Array, along: Array) -> Array:
+    """Return the squared opening of a fan: its distance along a direction, or from the middle of the fit."""
+    by_fit = len(along) == 0
+    o = A @ (b if by_fit else along)
+    if by_fit:
+        o = o - np.median(o)
+    return o * o / (np.mean(o * o) + 1e-300)
+
+
+@njit(cache=True, nogil=True)
+def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, float, float, float]:
+    """Return coefficients (and a 0), slope of the variance, log likelihood and degrees of freedom of `OneLine`."""
+    n, k = len(A), A.shape[1] - 1
+    slope, ll, S = 0.0, 0.0, np.empty_like(A)
+    for _ in range(3):
+        v: Array = np.ones(n)
+        r = A[:, k] - A @ b
+        if fans:
+            o2 = _opening(A, b, along)
+            for _ in range(4):  # squared residuals on squared opening (Carroll and Ruppert)
+                u, q = 1 / v**2, np.minimum(r * r, 9 * v) if slope > 0 else r * r
+                total = u.sum()
+                mo, mq = (u * o2).sum() / total, (u * q).sum() / total
+                slope = (u * (o2 - mo) * q).sum() / max((u * (o2 - mo) * o2).sum(), 1e-300)
+                level = max(mq - max(slope, 0.0) * mo, 1e-2 * mq, 1e-300)
+                slope = max(slope, 0.0) / level
+                v = level * (1 + slope * o2)
+            v = 1 + slope * o2
+        ll, nu, s = t_noise(r / np.sqrt(v), np.ones(n))
+        ll -= 0.5 * np.log(v).sum()
+        w = 1 / v if math.isinf(nu) else (nu + 1) / (nu + (r / s) ** 2 / v) / v
+        _scaled(A, w, S)
+        G = S.T @ S
+        b = _solved(_factor(G, n), G[k])
+    return b, slope, ll, nu
+
+
 class OneLine:
     """One line with t noise of variance v0 + v1 o^2: constant, or growing with the fit or along a direction."""
 
     def __init__(self, A: Array, b: Array, fan: Literal["fit"] | Array | None = None) -> None:
-        self.fan, self.k, self.b, self.slope, self.s, self.n = fan, A.shape[1] - 1, b, 0.0, 1.0, len(A)
-        for _ in range(3):
-            r, o2 = A[:, self.k] - A[:, : self.k] @ self.b, self._opening(A)
-            v: Array = np.ones(len(A))
-            for _ in range(0 if fan is None else 4):  # squared residuals on squared opening (Carroll and Ruppert)
-                u, q = 1 / v**2, np.minimum(r * r, 9 * v) if self.slope else r * r
-                mo, mq = u @ o2 / u.sum(), u @ q / u.sum()
-                slope = max((u * (o2 - mo)) @ q / max((u * (o2 - mo)) @ o2, 1e-300), 0.0)
-                level = max(mq - slope * mo, 1e-2 * mq, 1e-300)
-                self.slope = slope / level
-                v = level * (1 + self.slope * o2)
-            v = 1 + self.slope * o2
-            self.ll, self.nu, self.s = t_noise(r / np.sqrt(v), np.ones(len(A)))
-            self.ll -= 0.5 * np.log(v).sum()
-            self.b = fit_weighted(A, self._weights(r, v))[0]
-
-    def _opening(self, A: Array) -> Array:
-        if self.fan is None:
-            return np.zeros_like(A[:, 0])
-        o = A[:, : self.k] @ (self.b if isinstance(self.fan, str) else self.fan)
-        o2 = (o - np.median(o)) ** 2 if isinstance(self.fan, str) else o * o
-        return o2 / (np.mean(o2) + 1e-300)
-
-    def _weights(self, r: Array, v: Array) -> Array:
-        return (
-            ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones_like(r)
-        )
+        self.n, self.k = len(A), A.shape[1] - 1
+        self.along: Array = np.zeros(0) if fan is None or isinstance(fan, str) else np.append(fan, 0.0)
+        self.extra = 0 if fan is None else 1 + max(len(self.along) - 2, 0)
+        self.b, self.slope, self.ll, self.nu = _fit_one_line(A, np.append(b, 0.0), self.along, fan is not None)
 
     def evidence(self) -> float:
         """Return the log likelihood less half of Schwarz's penalty."""
-        extra = 0 if self.fan is None else 1 if isinstance(self.fan, str) else self.k
-        return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + extra) * math.log(self.n)
+        return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + self.extra) * math.log(self.n)
 
     def unit(self, A: Array) -> Array:
         """Return the scale of the noise of each row, up to a factor."""
-        return np.sqrt(1 + self.slope * self._opening(A))
-
-    def weights(self, A: Array) -> Array:
-        """Return the weights that rows have in the fit, at most 1; of more rows than it was fitted to, after a refit.
-
-        Else the answer would be as uncertain as that of the few rows that were searched.
-        """
-        b, v = self.b, 1 + self.slope * self._opening(A)
-        for _ in range(3 if len(A) > self.n else 0):
-            b = fit_weighted(A, self._weights(A[:, self.k] - A[:, : self.k] @ b, v))[0]
-        w = self._weights(A[:, self.k] - A[:, : self.k] @ b, v)
-        return w / max(float(w.max()), 1e-300)
+        return np.sqrt(1 + self.slope * _opening(A, self.b, self.along))
 
 
 def looks_normal(r: Array, fit: Array, h: Array) -> bool:
