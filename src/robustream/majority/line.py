@@ -79,6 +79,7 @@ from robustream.majority.columns import VALLEY as EVIDENCE
 from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
+    LOG_2PI,
     NORMAL_MAD,
     TAILS,
     Form,
@@ -99,6 +100,7 @@ from robustream.majority.lines import (
 from robustream.majority.points import (
     HALF,
     HALF_OF_ROWS,
+    STRONG,
     Cut,
     Group,
     before_peers,
@@ -542,6 +544,53 @@ def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> boo
     )
 
 
+def stands_clear(A: Array, Z: Array, gone: Mask) -> bool:
+    """Tell whether least squares leaves nothing to explain without some rows, and these lie far from that line.
+
+    Hardly any of them lies within FAR scales of it, and beyond an empty gap, or no curve explains where they lie.
+    """
+    m, k = len(A), A.shape[1] - 1
+    inner, outer = A[~gone], A[gone]
+    if len(inner) < max(SAMPLE // 2, 10 * k, HALF * m) or any(gap.z > EVIDENCE for gap in gaps(Z[~gone].T)):
+        return False
+    b, L = fit_weighted(inner)
+    middle = smaller_half(squared_lengths(inner[:, : k - 1]))
+    if not is_ordinary(inner, b, L, *fit_weighted(inner[middle])):
+        return False
+    s = math.sqrt(float(np.sum((inner[:, k] - inner[:, :k] @ b) ** 2)) / (len(inner) - k)) + 1e-12
+    if np.mean(off_line(outer, b, L) > FAR * s) < AGREED:
+        return False
+    if gaps((A[:, k] - A[:, :k] @ b)[None], EMPTY)[0].z > EVIDENCE:
+        return True
+    # Two lines with normal noise, one of them for rows beyond the gap.
+    own = outer[:, k] - outer[:, :k] @ fit_weighted(outer)[0]
+    t = math.sqrt(float(own @ own) / max(len(own) - k, len(own) / 4)) + 1e-12
+    lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(v)) for n, v in ((len(inner), s), (len(outer), t)))
+    return not curve_explains(A, lead - (k + 1) * math.log(m) - MARGIN)
+
+
+def clear_group(A: Array, Z: Array, bh: Array, cut: CutOfX | None) -> Found | None:
+    """Return the rule for rows beyond a strong valley of x or of the residuals that stand clear of the others, or None.
+
+    What the models of two lines would find, at a part of their cost.
+    """
+    if cut is not None and cut.cut.evidence >= STRONG and stands_clear(A, Z, cut.beyond(Z)):
+        return Found(_sharp(lambda A: cut.beyond(A[:, :-2])), "they lie apart in x and follow another line")
+    few = A[: max(RACERS, PER_COLUMN_RACERS * (A.shape[1] - 1))]
+    inside = np.zeros(len(A), bool)
+    inside[: len(few)] = smaller_half(concentrate(few, bh)[0])
+    for _ in range(2):
+        b = fit_weighted(A[inside])[0]
+        r = A[:, -1] - A[:, :-1] @ b
+        found = gaps(r[None])[0]
+        if found.z < STRONG:
+            return None
+        inside = ~found.beyond(r)
+    if not stands_clear(A, Z, ~inside):
+        return None
+    return Found(_cut(b, found), "their targets lie apart from the others' line")
+
+
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divided: bool = True) -> Found | None:
     """Return the rule that takes the most evident group away from a sample of rows (x, 1, y), or None.
 
@@ -571,6 +620,8 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
         if within_chance(b - bs, L, s0):
             return None
     lattices = levels_of(A[:, :p], tied)
+    if not tied.any() and (clear := clear_group(A, Z, bh, cut)):
+        return clear._replace(divided=cut is not None)
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
     models = best_two_lines(A, Z, columns, near, bs, bh, floor, None if cut is None else ~cut.beyond(Z))
