@@ -12,6 +12,7 @@ from robustream.majority import line
 from robustream.majority.columns import spread_lattice
 from robustream.majority.line import majority_line
 from robustream.majority.lines import (
+    SETTLED,
     STILL,
     TAILS,
     OneLine,
@@ -223,6 +224,43 @@ def plain_gate(Z, w, a):
     return best
 
 
+class PlainSteps(TwoLines):
+    """What `TwoLines.run` computes, as one reads it."""
+
+    def open_gate(self, refresh):
+        """Work out the prior of each row, with the gate fitted anew if wanted."""
+        if refresh:
+            second = None
+            if self.form != "none" and self.n2 > self.k:
+                second = self.L2 if self.form == "free" else fit_weighted(self.A, self.w2 * self.other)[1]
+            # Where there is no second scatter its share of the gate is 0.
+            self.scatters = ((self.L, self.n1), (self.L if second is None else second, self.n2))
+            Z = self.Z
+            Z[1] = self._distance(self.A, self.L, self.n1, self.u)
+            Z[2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
+            self.middle = Z[1:].mean(axis=1)
+            Z[1:] -= self.middle[:, None]
+            self.a = fit_gate(Z, self.w1, self.a)
+        if self.a[1:].any():
+            self.prior = 1 / (1 + np.exp(-np.clip(self.a @ self.Z, -30, 30)))
+        else:
+            self.prior = np.full(self.n, np.clip(self.w1.mean(), 0.01, 0.99))
+        self._local()
+        q = self.w2.sum() / max(self.n - self.w1.sum(), 1e-9)
+        self.q = 0.0 if self.form == "none" else float(np.clip(q, 0.01, 0.99))
+
+    def run_plainly(self, steps):
+        """Take steps until the likelihood has settled."""
+        for step in range(steps):
+            self.maximise()
+            refresh = self.steps % 3 == 2
+            self.open_gate(refresh)
+            self.steps += 1
+            if abs(self.expect()) < SETTLED and refresh and step > 1:
+                break
+        return self
+
+
 @pytest.mark.parametrize("form", ["free", "flat", "parallel", "none"])
 @pytest.mark.parametrize("freedom", [np.inf, 3.0])
 @pytest.mark.parametrize(("rows", "columns", "share"), [(300, 3, 0.3), (60, 2, 0.4)])
@@ -235,7 +273,7 @@ def test_compiled_steps_are_the_plain_ones(form, freedom, rows, columns, share):
     X[: bad // 2] *= 3
     A = np.column_stack([X, np.ones(rows), y])
     w = (np.abs(y - X @ coef) < 1).astype(float)
-    fast, plain = (TwoLines(A, w, 1 - w, 0.05, 0.0, form, freedom) for _ in range(2))
+    fast, plain = (steps(A, w, 1 - w, 0.05, 0.0, form, freedom) for steps in (TwoLines, PlainSteps))
     fast.run(12)
     plain.run_plainly(12)
     assert fast.steps == plain.steps

@@ -402,7 +402,7 @@ def _take_steps(
     taken: int,
     steps: int,
 ) -> tuple[Any, ...]:
-    """Take steps of expectation maximisation as `TwoLines.run_plainly` does, compiled; arrays are filled in place."""
+    """Take steps of expectation maximisation, compiled; arrays are filled in place."""
     s, t, shift, ll, nu, c, floor = numbers
     n, k = len(A), A.shape[1] - 1
     free, flat, parallel, alone = form == 0, form == 1, form == 2, form == 3
@@ -563,28 +563,6 @@ class TwoLines:
         h = leverage(A[:, : self.k], L)
         return 0.5 * np.log(total * h / np.maximum(1 - w * h, 1e-6) + 1e-12)
 
-    def open_gate(self, refresh: bool) -> None:
-        """Work out the prior of each row, with the gate fitted anew if wanted."""
-        if refresh:
-            second = None
-            if self.form != "none" and self.n2 > self.k:
-                second = self.L2 if self.form == "free" else fit_weighted(self.A, self.w2 * self.other)[1]
-            # Where there is no second scatter its share of the gate is 0.
-            self.scatters = ((self.L, self.n1), (self.L if second is None else second, self.n2))
-            Z = self.Z
-            Z[1] = self._distance(self.A, self.L, self.n1, self.u)
-            Z[2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
-            self.middle = Z[1:].mean(axis=1)
-            Z[1:] -= self.middle[:, None]
-            self.a = fit_gate(Z, self.w1, self.a)
-        if self.a[1:].any():
-            self.prior = _logistic(self.a @ self.Z)
-        else:
-            self.prior = np.full(self.n, np.clip(self.w1.mean(), 0.01, 0.99))
-        self._local()
-        q = self.w2.sum() / max(self.n - self.w1.sum(), 1e-9)
-        self.q = 0.0 if self.form == "none" else float(np.clip(q, 0.01, 0.99))
-
     def _local(self) -> None:
         self.near = self.prior > LOCAL * self.prior.max()
         self.other = 1 - self.prior > LOCAL * (1 - self.prior.min())
@@ -610,7 +588,7 @@ class TwoLines:
     def run(self, steps: int, swap: bool = False) -> TwoLines:
         """Take steps until the likelihood has settled; let the line with more rows be the first.
 
-        `run_plainly` is the same, to be read and to be tested against.
+        `PlainSteps` of the tests is the same, to be read and to be tested against.
         """
         self.w1, self.w2, self.tail = (np.array(part, dtype=float) for part in (self.w1, self.w2, self.tail))
         self.near, self.other = self.near.copy(), self.other.copy()
@@ -630,17 +608,6 @@ class TwoLines:
             self.Z = self.Z[[0, 2, 1]].copy()
             self.steps = 1
             return self.run(steps)
-        return self
-
-    def run_plainly(self, steps: int) -> TwoLines:
-        """Take steps until the likelihood has settled: the specification of `run`."""
-        for step in range(steps):
-            self.maximise()
-            refresh = self.steps % 3 == 2
-            self.open_gate(refresh)
-            self.steps += 1
-            if abs(self.expect()) < SETTLED and refresh and step > 1:
-                break
         return self
 
     def evidence(self) -> float:
