@@ -51,16 +51,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtri
 
 from robustream.kernels.rows import over_rows, row_blocks
 from robustream.majority.columns import (
     FARTHEST,
     Keys,
+    Places,
     column_units,
     copies,
     equal_by_chance,
@@ -114,7 +117,6 @@ RACERS, PER_COLUMN_RACERS = 500, 8  # rows that the race of starts uses
 LEAST_PER_COLUMN = 5  # rows for each coefficient below which nothing can be told: plain
 ROUNDS = 6  # most groups that are taken away one after another
 MARGIN = 5.0  # log likelihood by which two lines must beat every honest rival
-WEAK, SMALL = 2.0, 60  # z score of a gap that is evidence together with a better model, in tables of fewer rows
 SHALLOW = 0.6  # depth of a gap: less than for points, since a second line has to agree with it
 EMPTY = 0.1  # the same of one that a curve does not explain: two normal groups have it at 6 spreads
 BACKGROUND = 20.0  # width, in scales of the residuals of least squares, that the constant density spreads over
@@ -245,17 +247,52 @@ def levels_of(X: Array, tied: NDArray[np.intp]) -> list[NDArray[np.int64]]:
     return found
 
 
-def noise_evidence(r: Array, s: float, needed: float) -> float:
+def noise_evidence(r: Array, needed: float) -> float:
     """Return the log likelihood of residuals under the best law of noise, with Schwarz's price of its shape.
 
     Skewed laws are dear, and fitted only where they may decide whether `needed` is reached.
     """
     price = 0.5 * math.log(len(r))
-    likelihood, nu, _ = t_noise(r, np.ones(len(r)), s)
+    likelihood, nu, _ = t_noise(r, np.ones(len(r)))
     evidence = likelihood - price * (1 + math.isfinite(nu))
     if evidence < needed <= likelihood_bound(r) - 4 * price:
         evidence = max(evidence, skewed_noise(r) - 4 * price, log_concave_noise(r) - 4 * price)
     return evidence
+
+
+@njit(cache=True, nogil=True)
+def _best_threshold(A: Array, views: Array, orders: NDArray[np.intp]) -> tuple[int, int]:
+    """Return the view, and the number of rows below its decile, where two lines leave least; -1 if there is none."""
+    m, k = len(A), A.shape[1] - 1
+    best, at, first = -np.inf, -1, 0
+    grams = np.empty((STEPS, k + 1, k + 1))
+    for j in range(len(views)):
+        order, ordered = orders[j], A[orders[j]]
+        edges = np.full(STEPS + 1, m)
+        for part in range(STEPS):  # equal values are on one side
+            i = part * m // STEPS
+            while i > 0 and views[j, order[i - 1]] == views[j, order[i]]:
+                i -= 1
+            edges[part] = i
+        for part in range(STEPS):
+            rows = ordered[edges[part] : edges[part + 1]]
+            grams[part] = rows.T @ rows
+        # Sums from either end: differences would lose the digits of the side without far rows.
+        above = grams.copy()
+        for part in range(1, STEPS):
+            grams[part] += grams[part - 1]
+            above[STEPS - 1 - part] += above[STEPS - part]
+        for part in range(STEPS - 1):
+            n1 = edges[part + 1]
+            if min(n1, m - n1) < 2 * k:
+                continue
+            squares = residual_squares(np.stack((grams[part], above[part + 1])), m)
+            likelihood = 0.0
+            for n, square in ((n1, squares[0]), (m - n1, squares[1])):
+                likelihood -= 0.5 * n * math.log(max(square, 1e-12 * n) / n)
+            if likelihood > best:
+                best, at, first = likelihood, j, n1
+    return at, first
 
 
 def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
@@ -264,34 +301,35 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     Threshold regression (Hansen 2000), its threshold among deciles.
     """
     m, k = len(A), A.shape[1] - 1
-    best, at = -math.inf, None
-    for v in views:
-        if np.ptp(v) < 1e-9:
-            continue
-        order = np.argsort(v, kind="stable")
-        # Equal values are on one side.
-        edges = np.append(np.searchsorted(v[order], v[order[np.arange(STEPS) * m // STEPS]]), m)
-        ordered = A[order]
-        grams = np.array([ordered[i:j].T @ ordered[i:j] for i, j in pairwise(edges)])
-        sides = np.cumsum(grams, axis=0)[:-1], np.cumsum(grams[::-1], axis=0)[-2::-1]
-        squares = [residual_squares(side, m) for side in sides]
-        for cut in range(1, STEPS):
-            n1 = int(edges[cut])
-            if min(n1, m - n1) < 2 * k:
-                continue
-            ll = sum(
-                -0.5 * n * math.log(max(side[cut - 1], 1e-12 * n) / n)
-                for n, side in zip((n1, m - n1), squares, strict=True)
-            )
-            if ll > best:
-                best, at = ll, (order, n1)
-    if at is None:
+    V = np.array([view for view in views if np.ptp(view) > 1e-9]).reshape(-1, m)
+    orders = np.argsort(V, axis=1)
+    at, n1 = _best_threshold(A, V, orders)
+    if at < 0:
         return False
-    order, n1 = at
     needed += 0.5 * (2 * k + 1) * math.log(m)
-    below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in (order[:n1], order[n1:]))
-    needed -= noise_evidence(below, float(np.sqrt(np.mean(below**2))) + 1e-12, needed - likelihood_bound(above))
-    return noise_evidence(above, float(np.sqrt(np.mean(above**2))) + 1e-12, needed) > needed
+    parts = orders[at, :n1], orders[at, n1:]
+    below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in parts)
+    needed -= noise_evidence(below, needed - likelihood_bound(above))
+    return noise_evidence(above, needed) > needed
+
+
+@njit(cache=True, nogil=True)
+def _terms(X: Array, knots: Array, some: Places) -> Array:
+    """Return hinges of the columns (rows of X), and products of some of them, one below the other."""
+    p, m = X.shape
+    out = np.empty((p * knots.shape[1] + len(some) * (len(some) + 1) // 2, m), np.float32)
+    t = 0
+    for j in range(p):
+        for knot in knots[j]:
+            for i in range(m):
+                out[t, i] = max(X[j, i] - knot, np.float32(0))
+            t += 1
+    for a in range(len(some)):
+        for b in range(a + 1):
+            for i in range(m):
+                out[t, i] = X[some[a], i] * X[some[b], i]
+            t += 1
+    return out
 
 
 def curve_explains(A: Array, needed: float) -> bool:
@@ -300,47 +338,49 @@ def curve_explains(A: Array, needed: float) -> bool:
     Terms are chosen forward, as long as Schwarz's criterion gains at two parameters each (Friedman 1991).
     """
     m, k = len(A), A.shape[1] - 1
-    X = A[:, : k - 1]
-    X = X[:, np.ptp(X, axis=0) > 1e-9]
-    if X.shape[1] == 0:
+    X = np.ascontiguousarray(A[:, : k - 1].T)
+    X = X[np.ptp(X, axis=1) > 1e-9]
+    if len(X) == 0:
         return False
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X -= X.mean(axis=1)[:, None]
+    X /= X.std(axis=1)[:, None]
     X = np.clip(X, -5, 5).astype(np.float32)
-    q = np.quantile(X, KNOTS, axis=0).astype(np.float32)
-    terms = [np.maximum(X - level, 0) for level in q]
-    r0 = A[:, k] - A[:, :k] @ fit_weighted(A)[0]
-    if X.shape[1] > MOST_PRODUCTS:  # of many columns those whose squares have most to do with the residuals
-        score = np.abs(r0 @ (X * X - 1)) + np.abs(r0**2 @ (X * X - 1)) / (np.std(r0) + 1e-300)
-        X = X[:, np.argsort(-score)[:MOST_PRODUCTS]]
-    i, j = np.triu_indices(X.shape[1])
-    terms.append(X[:, i] * X[:, j])
-    T = np.hstack(terms)
-    # Terms less what the line explains of them, of length 1; `left` is what the terms chosen so far leave of each.
-    Q = np.linalg.qr(A[:, :k])[0].astype(np.float32)
-    T -= Q @ (Q.T @ T)
-    size = np.einsum("ij,ij->j", T, T)
-    use = size > 1e-5 * m
-    T, size = T[:, use], np.sqrt(size[use])
-    r, chosen, left = r0.copy(), list[Array](), np.ones(len(size))
-    score = (r0 @ T) / size
+    knots = np.sort(X, axis=1)[:, (np.array(KNOTS) * (m - 1)).astype(int)]
+    b, L = fit_weighted(A)
+    r = A[:, k] - A[:, :k] @ b
+    some = np.arange(len(X))
+    if len(X) > MOST_PRODUCTS:  # of many columns those whose squares have most to do with the residuals
+        f = np.stack([r, r * r / (np.std(r) + 1e-300)]).astype(np.float32)
+        some = np.argsort(-np.abs((X * X - 1) @ f.T).sum(axis=1))[:MOST_PRODUCTS]
+    T = _terms(X, knots, some)
+    # What the line does not explain of a term is a new one, of length 1; `left` is what the terms so far leave of it.
+    inverse = dtrtri(L, lower=1)[0]
+    Q = (A[:, :k] @ inverse.T).astype(np.float32)
+    along = T @ Q
+    whole = np.einsum("ij,ij->i", T, T)
+    left = whole - np.einsum("ij,ij->i", along, along)
+    use = left > 1e-4 * whole
+    size = np.sqrt(np.where(use, left, 1.0))
+    left, chosen = use.astype(float), [*Q.T.astype(float)]
+    score = (T @ r.astype(np.float32)) / size
     for _ in range(min(MOST_TERMS, m // 20)):
         gains = np.where(left < 1e-3, 0.0, score**2 / np.maximum(left, 1e-3))
-        best = int(np.argmax(gains)) if len(gains) else 0
-        square = float(r @ r)
-        if not len(gains) or gains[best] >= square or 0.5 * m * math.log(square / (square - gains[best])) < math.log(m):
+        best, square = int(np.argmax(gains)), float(r @ r)
+        if gains[best] >= square or 0.5 * m * math.log(square / (square - gains[best])) < math.log(m):
             break
-        t = T[:, best].astype(float)
-        for other in chosen:
-            t -= other * (other @ t)
+        t = T[best].astype(float)
+        B = np.array(chosen)
+        for _ in range(2):
+            t -= (B @ t) @ B
         t /= np.linalg.norm(t) + 1e-300
         step = float(t @ r)
-        r -= step * t
-        along = (t.astype(np.float32) @ T) / size
-        score -= step * along
-        left = np.maximum(left - along**2, 0)
+        r = r - step * t
+        new = (T @ t.astype(np.float32)) / size
+        score -= step * new
+        left = np.maximum(left - new**2, 0)
         chosen.append(t)
-    needed += 0.5 * (k + 2 * len(chosen)) * math.log(m)
-    return noise_evidence(r, float(np.std(r)) + 1e-12, needed) > needed
+    needed += 0.5 * (k + 2 * (len(chosen) - k)) * math.log(m)
+    return noise_evidence(r, needed) > needed
 
 
 # --- one group ----------------------------------------------------------------------------------------------------
@@ -387,14 +427,14 @@ class CutOfX(NamedTuple):
     units: Array
 
     @classmethod
-    def find(cls, Z: Array, lengths: bool = True) -> CutOfX | None:
+    def find(cls, Z: Array) -> CutOfX | None:
         """Return the cut at the most evident valley, which need not show in any column; None if there is none."""
         middles, units = column_units(Z)
         use = units > 0
         if np.count_nonzero(use) < 2:
             return None
         found = cls(_NO_CUT, use, middles[use], units[use])
-        found = found._replace(cut=find_cut(found.scaled(Z), lengths=lengths))
+        found = found._replace(cut=find_cut(found.scaled(Z)))
         return found if found.cut.evidence >= EVIDENCE else None
 
     def scaled(self, Z: Array) -> Array:
@@ -485,8 +525,8 @@ def best_two_lines(
     forms: tuple[Form, ...] = ("none", "flat", "parallel")
     models += [TwoLines(A, best.w1, best.w2, c, floor, form, steps=2).run(SHORT) for form in forms]
     best = max(models, key=TwoLines.evidence)
-    nu = t_noise(best.r1, 1 - best.w2, best.s)[1]
-    if nu < TAILS[-1]:
+    nu = t_noise(best.r1, 1 - best.w2)[1]
+    if nu < TAILS[0]:
         models.append(TwoLines(A, best.w1, best.w2, c, floor, best.form, nu, steps=2).run(SHORT))
     return sorted(models, key=lambda model: -model.evidence())
 
@@ -504,85 +544,51 @@ def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> boo
     )
 
 
-def clear_group(A: Array, Z: Array, bh: Array) -> Found | None:
-    """Return the rule for rows whose targets stand clear of those of an ordinary majority; None if it is not so plain.
+def stands_clear(A: Array, Z: Array, gone: Mask) -> bool:
+    """Tell whether least squares leaves nothing to explain without some rows, and these lie far from that line.
 
-    What the models of two lines would find, at a tenth of their cost: an interval of residuals, ended by strong valleys
-    beyond FAR scales, within which least squares leaves nothing to explain.
+    Hardly any of them lies within FAR scales of it, and beyond an empty gap, or no curve explains where they lie.
     """
     m, k = len(A), A.shape[1] - 1
-    few = A[: min(m, max(RACERS, PER_COLUMN_RACERS * k))]
-    clipped = few.copy()
-    np.clip(clipped[:, k], -2.5, 2.5, out=clipped[:, k])
-    lines = [concentrate(few, b) for b in (bh, fit_weighted(clipped)[0])]
-    r, s = min(lines, key=lambda line: line[1])
-    inside = np.zeros(m, bool)
-    inside[: len(few)] = r < 2.5 * s
-    low, high = -math.inf, math.inf
-    for _ in range(4):  # valleys to either side, and a look whether there are others
-        b, L = fit_weighted(A[inside])
-        r = A[:, k] - A[:, :k] @ b
-        within = (r > low) & (r <= high)
-        found = gaps(r[None, within])[0]
-        if found.z >= STRONG:
-            low, high = max(low, found.low), min(high, found.high)
-            within = (r > low) & (r <= high)
-        inside, settled = within, found.z < EVIDENCE and np.array_equal(within, inside)
-        if settled or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
-            break
-    if not settled or within.all() or within.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
-        return None
-    bad = (~within).astype(float)
-    least = FAR * math.sqrt(float(r[within] @ r[within]) / within.sum())
-    near = smaller_half(np.einsum("ij,ij->i", A[within, : k - 1], A[within, : k - 1]))
-    if (
-        min(-low, high) < least
-        or bad.sum() < k
-        or any(found.z > EVIDENCE for found in gaps(Z[within].T))
-        or not is_ordinary(A[within], b, L, *fit_weighted(A[within][near]))
-    ):
-        return None
-    other = fit_weighted(A[~within])[0]
-    views = x_views(Z, (other - b)[: k - 1], bad)
-    apart = gap_in_x(Z, views, bad)
-    if apart is not None and apart(Z)[~within].mean() > AGREED:
-        return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
-    gone = Gap(STRONG, low, high)
-    return Found(_cut(b, gone), "their targets lie apart from the others' line")
-
-
-def clear_in_x(A: Array, Z: Array, cut: CutOfX | None) -> Found | None:
-    """Return the rule for rows that lie clear of an ordinary majority in x and do not follow its line, or None.
-
-    What the models of two lines would find, at a tenth of their cost: a strong valley of x, within which least squares
-    leaves nothing to explain; beyond it hardly any row lies within FAR scales of that line, and no curve explains where
-    they lie.
-    """
-    m, k = len(A), A.shape[1] - 1
-    if cut is None or cut.cut.evidence < STRONG:
-        return None
-    inside = ~cut.beyond(Z)
-    if inside.sum() < max(SAMPLE // 2, 10 * k, HALF * m):
-        return None
-    inner, outer = A[inside], A[~inside]
+    inner, outer = A[~gone], A[gone]
+    if len(inner) < max(SAMPLE // 2, 10 * k, HALF * m) or any(gap.z > EVIDENCE for gap in gaps(Z[~gone].T)):
+        return False
     b, L = fit_weighted(inner)
-    middle = smaller_half(np.einsum("ij,ij->i", inner[:, : k - 1], inner[:, : k - 1]))
-    if any(found.z > EVIDENCE for found in gaps(Z[inside].T)) or not is_ordinary(
-        inner, b, L, *fit_weighted(inner[middle])
-    ):
-        return None
-    r = inner[:, k] - inner[:, :k] @ b
-    s = math.sqrt(float(r @ r) / max(len(r) - k, 1)) + 1e-12
-    off = outer[:, k] - outer[:, :k] @ b
-    if np.mean(np.abs(off) > FAR * s * np.sqrt(1 + leverage(outer[:, :k], L))) < AGREED:
-        return None
+    middle = smaller_half(squared_lengths(inner[:, : k - 1]))
+    if not is_ordinary(inner, b, L, *fit_weighted(inner[middle])):
+        return False
+    s = math.sqrt(float(np.sum((inner[:, k] - inner[:, :k] @ b) ** 2)) / (len(inner) - k)) + 1e-12
+    if np.mean(off_line(outer, b, L) > FAR * s) < AGREED:
+        return False
+    if gaps((A[:, k] - A[:, :k] @ b)[None], EMPTY)[0].z > EVIDENCE:
+        return True
     # Two lines with normal noise, one of them for rows beyond the gap.
     own = outer[:, k] - outer[:, :k] @ fit_weighted(outer)[0]
-    spreads = ((len(r), s), (len(own), math.sqrt(float(own @ own) / max(len(own) - k, len(own) / 4)) + 1e-12))
-    lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(spread)) for n, spread in spreads) - (k + 1) * math.log(m)
-    if curve_explains(A, lead - MARGIN):
+    t = math.sqrt(float(own @ own) / max(len(own) - k, len(own) / 4)) + 1e-12
+    lead = -sum(n * (0.5 * (LOG_2PI + 1) + math.log(v)) for n, v in ((len(inner), s), (len(outer), t)))
+    return not curve_explains(A, lead - (k + 1) * math.log(m) - MARGIN)
+
+
+def clear_group(A: Array, Z: Array, bh: Array, cut: CutOfX | None) -> Found | None:
+    """Return the rule for rows beyond a strong valley of x or of the residuals that stand clear of the others, or None.
+
+    What the models of two lines would find, at a part of their cost.
+    """
+    if cut is not None and cut.cut.evidence >= STRONG and stands_clear(A, Z, cut.beyond(Z)):
+        return Found(_sharp(lambda A: cut.beyond(A[:, :-2])), "they lie apart in x and follow another line")
+    few = A[: max(RACERS, PER_COLUMN_RACERS * (A.shape[1] - 1))]
+    inside = np.zeros(len(A), bool)
+    inside[: len(few)] = smaller_half(concentrate(few, bh)[0])
+    for _ in range(2):
+        b = fit_weighted(A[inside])[0]
+        r = A[:, -1] - A[:, :-1] @ b
+        found = gaps(r[None])[0]
+        if found.z < STRONG:
+            return None
+        inside = ~found.beyond(r)
+    if not stands_clear(A, Z, ~inside):
         return None
-    return Found(_sharp(lambda A: cut.beyond(A[:, :-2])), "they lie apart in x and follow another line")
+    return Found(_cut(b, found), "their targets lie apart from the others' line")
 
 
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divided: bool = True) -> Found | None:
@@ -604,18 +610,17 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
     s0 = math.sqrt(float(np.sum((y - fit) ** 2)) / max(m - k, 1)) + 1e-12
     near = near_half(A[:, :p])
     bh, Lh = fit_weighted(A[near])
-    enough = m >= max(SAMPLE // 2, 10 * k)
-    cut = CutOfX.find(Z, lengths=False) if enough and divided else None
-    if enough and not any(gap.z > EVIDENCE for gap in columns) and is_ordinary(A, bs, Ls, bh, Lh):
+    ordinary = not any(gap.z > EVIDENCE for gap in columns) and is_ordinary(A, bs, Ls, bh, Lh)
+    cut = CutOfX.find(Z) if divided else None
+    if ordinary:
         # Rows beyond a gap of x may have drawn the line to themselves: then it is another one without them.
         if cut is None:
             return None
         b, L = fit_weighted(A[~cut.beyond(Z)])
         if within_chance(b - bs, L, s0):
             return None
-    cut = CutOfX.find(Z) if enough and divided else None
     lattices = levels_of(A[:, :p], tied)
-    if enough and not tied.any() and (clear := clear_group(A, Z, bh) or clear_in_x(A, Z, cut)):
+    if not tied.any() and (clear := clear_group(A, Z, bh, cut)):
         return clear._replace(divided=cut is not None)
     levels = np.unique(y)
     floor = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0  # a step of a discrete target
@@ -623,29 +628,9 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
     if not models:
         return None
     best = models[0]
-    rivals = [OneLine(A, best.b)]
-    if best.form != "none" and best.evidence() > rivals[0].evidence():
-        # Two lines that cross look like noise that grows away from a line, which is ordinary.
-        crossing = max((model for model in models if model.form == "free"), key=lambda model: model.ll)
-        rivals += [OneLine(A, bs, "fit"), OneLine(A, bs, crossing.g - crossing.b)]
-    one = max(rivals, key=OneLine.evidence)
-
-    def beats_skewed(evidence: float) -> bool:
-        """Tell whether evidence is above that of every line with skewed noise; the laws are dear, the bound is not."""
-        price = 0.5 * math.log(m)
-        rivals_of = [(y - D @ b, 0.0, True) for b in (bs, best.b, one.b)]
-        units = [fan.unit(A) for fan in rivals[1:]]
-        rivals_of += [((y - fit) / unit, float(np.log(unit).sum()), False) for unit in units]
-        return not any(
-            likelihood_bound(r) - shift >= evidence + (k + 4) * price
-            and max(skewed_noise(r), log_concave_noise(r) if plain else -math.inf) - shift
-            >= evidence + (k + 4 + (not plain)) * price
-            for r, shift, plain in rivals_of
-        )
-
-    found = judge(A, Z, lattices, best, one.evidence(), beats_skewed)
+    found = judge(A, Z, lattices, best, Rivals(A, models, bs))
     if found is not None:
-        return found._replace(divided=cut is not None or not enough)
+        return found._replace(divided=cut is not None)
     # A few rows far from the line, or, in a table in which these are no bend, far in x and not on the line.
     away, far = max(gap(off_line(A, best.b, best.L)), ROUNDING), gap(np.sqrt(squared_lengths(A[:, :p])))
     far = far if np.count_nonzero(squared_lengths(A[:, :p]) > far**2) <= FEW * m else math.inf
@@ -663,19 +648,51 @@ def off_line(A: Array, b: Array, L: Array) -> Array:
     return np.abs(A[:, -1] - A[:, :-1] @ b) / np.sqrt(1 + leverage(A[:, :-1], L))
 
 
+class Rivals:
+    """What one line explains, with honest noise of several laws; the dear ones are fitted only where it matters."""
+
+    def __init__(self, A: Array, models: Sequence[TwoLines], bs: Array) -> None:
+        self.A, self.models, self.bs = A, models, bs
+
+    @cached_property
+    def lines(self) -> list[OneLine]:
+        """Return lines with symmetric noise: constant, and where two lines do better growing away from a line."""
+        best = self.models[0]
+        lines = [OneLine(self.A, best.b)]
+        if best.form != "none" and best.evidence() > lines[0].evidence():
+            # Two lines that cross look like noise that grows away from a line, which is ordinary.
+            crossing = max((model for model in self.models if model.form == "free"), key=lambda model: model.ll)
+            lines += [OneLine(self.A, self.bs, "fit"), OneLine(self.A, self.bs, crossing.g - crossing.b)]
+        return lines
+
+    def symmetric(self) -> float:
+        """Return the evidence for the best line with symmetric noise."""
+        return max(line.evidence() for line in self.lines)
+
+    def skewed_below(self, evidence: float) -> bool:
+        """Tell whether evidence is above that of every line with skewed noise; the laws are dear, the bound is not."""
+        m, k = len(self.A), self.A.shape[1] - 1
+        D, y, price = self.A[:, :k], self.A[:, k], 0.5 * math.log(m)
+        one = max(self.lines, key=OneLine.evidence)
+        cases = [(y - D @ b, 0.0, True) for b in (self.bs, self.models[0].b, one.b[:k])]
+        units = [fan.unit(self.A) for fan in self.lines[1:]]
+        cases += [((y - D @ self.bs) / unit, float(np.log(unit).sum()), False) for unit in units]
+        return not any(
+            likelihood_bound(r) - shift >= evidence + (k + 4) * price
+            and max(skewed_noise(r), log_concave_noise(r) if plain else -math.inf) - shift
+            >= evidence + (k + 4 + (not plain)) * price
+            for r, shift, plain in cases
+        )
+
+
 def judge(
     A: Array,
     Z: Array,
     lattices: Sequence[NDArray[np.int64]],
     best: TwoLines,
-    rival: float,
-    beats_skewed: Callable[[float], bool],
+    rivals: Rivals,
 ) -> Found | None:
-    """Return the rule that the best model of two lines amounts to, if evidence supports it.
-
-    `rival` is the evidence for one line with symmetric noise; `beats_skewed` tells whether some evidence is above that
-    for skewed noise.
-    """
+    """Return the rule that the best model of two lines amounts to, if evidence supports it."""
     k = A.shape[1] - 1
     bad, r = 1 - best.w1, best.r1
     signed, absolute = gaps(np.stack([r, np.abs(r)]))
@@ -692,12 +709,12 @@ def judge(
             valley = 0.0
     # Skewed noise has no gap to either side, but lengths of its residuals may have one.
     lead = best.evidence() - MARGIN
-
-    def better() -> bool:
-        return lead > rival and beats_skewed(lead)
-
     deep = gaps(r[None], DEPTH)[0].z > EVIDENCE
-    enough = deep or (valley > EVIDENCE and beats_skewed(best.evidence())) or better()
+    enough = (
+        deep
+        or (valley > EVIDENCE and rivals.skewed_below(best.evidence()))
+        or (lead > rivals.symmetric() and rivals.skewed_below(lead))
+    )
     if bad.sum() < 2 or not enough:
         return None
     if agrees and valley > EVIDENCE and bad[beyond].sum() > 0.5 * bad.sum():
@@ -716,9 +733,7 @@ def judge(
     def bent() -> bool:
         return threshold_explains(A, level_views(lattices, bad), lead) or curve_explains(A, lead)
 
-    # A few rows show no empty valley: in a small table a weak one and a better model together are enough.
-    small = len(A) < SMALL and signed.z > WEAK and better()
-    empty = small or gaps(r[None], EMPTY)[0].z > EVIDENCE
+    empty = gaps(r[None], EMPTY)[0].z > EVIDENCE
     if apart is None and not empty and split():
         return None
     # The residuals of a curve have valleys, too, but hardly one that is empty.

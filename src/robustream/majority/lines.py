@@ -25,7 +25,8 @@ NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likeli
 WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
 ROWS_OF_A_LINE = 2  # for each coefficient: fewer lie on some line by chance
 LOCAL = 0.5  # a line is fitted where most rows at their distance follow it: the majority's rule, applied locally
-TAILS = (1.0, 1.4, 2.0, 3.0, 5.0, 10.0, 30.0)  # degrees of freedom of t noise: a coarse grid, Cauchy to nearly normal
+TAILS = (30.0, 10.0, 5.0, 3.0, 2.0, 1.4, 1.0)  # degrees of freedom of t noise: a coarse grid, nearly normal to Cauchy
+T_SETTLED = 0.01  # change of the square of a t law's scale that ends its steps
 MODES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98])
 NOISE_BINS = 32  # of residuals, for their log-concave law
 RIDGE = 1e-9  # of a column's square: numerical rank
@@ -84,30 +85,41 @@ def _t_constant(nu: float) -> float:
     return math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu / 2)
 
 
-@njit(cache=True)
-def t_noise(r: Array, w: Array, s: float) -> tuple[float, float, float]:
-    """Return log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself."""
-    total = w.sum()
-    v = 0.0
-    for i in range(len(r)):
-        v += w[i] * r[i] ** 2
-    v = v / total + 1e-300
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp"})
+def _t_step(squares: Array, w: Array, nu: float, v: float) -> float:
+    total = 0.0
+    for i in range(len(squares)):
+        total += w[i] * squares[i] * (nu + 1) * v / (nu * v + squares[i])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def t_noise(r: Array, w: Array) -> tuple[float, float, float]:
+    """Return log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself.
+
+    Degrees of freedom are tried downwards, as long as the likelihood grows.
+    """
+    total, squares = w.sum(), r * r
+    v = (w * squares).sum() / total + 1e-300
     best = (-0.5 * total * (LOG_2PI + math.log(v) + 1), math.inf, math.sqrt(v))
     enough = best[0] + 0.5 * math.log(total + 1)  # Schwarz's penalty for a parameter
-    v = s * s
+    before = best[0]
     for nu in TAILS:
-        for _ in range(4):
-            new = 0.0
-            for i in range(len(r)):
-                q = r[i] ** 2
-                new += w[i] * q * (nu + 1) / (nu + q / v)
-            v = new / total + 1e-300
+        for _ in range(10):
+            new = _t_step(squares, w, nu, v) / total + 1e-300
+            settled = abs(new / v - 1) < T_SETTLED
+            v = new
+            if settled:
+                break
         ll = 0.0
         for i in range(len(r)):
-            ll += w[i] * math.log1p(r[i] ** 2 / (nu * v))
+            ll += w[i] * math.log(1 + squares[i] / (nu * v))
         ll = total * (_t_constant(nu) - 0.5 * (LOG_2PI + math.log(v))) - (nu + 1) / 2 * ll
         if ll > best[0] and ll > enough:
             best = (ll, nu, math.sqrt(v))
+        if ll < before:
+            break
+        before = ll
     return best
 
 
@@ -390,7 +402,7 @@ def _take_steps(
     taken: int,
     steps: int,
 ) -> tuple[Any, ...]:
-    """Take steps of expectation maximisation as `TwoLines.run_plainly` does, compiled; arrays are filled in place."""
+    """Take steps of expectation maximisation, compiled; arrays are filled in place."""
     s, t, shift, ll, nu, c, floor = numbers
     n, k = len(A), A.shape[1] - 1
     free, flat, parallel, alone = form == 0, form == 1, form == 2, form == 3
@@ -551,28 +563,6 @@ class TwoLines:
         h = leverage(A[:, : self.k], L)
         return 0.5 * np.log(total * h / np.maximum(1 - w * h, 1e-6) + 1e-12)
 
-    def open_gate(self, refresh: bool) -> None:
-        """Work out the prior of each row, with the gate fitted anew if wanted."""
-        if refresh:
-            second = None
-            if self.form != "none" and self.n2 > self.k:
-                second = self.L2 if self.form == "free" else fit_weighted(self.A, self.w2 * self.other)[1]
-            # Where there is no second scatter its share of the gate is 0.
-            self.scatters = ((self.L, self.n1), (self.L if second is None else second, self.n2))
-            Z = self.Z
-            Z[1] = self._distance(self.A, self.L, self.n1, self.u)
-            Z[2] = 0.0 if second is None else self._distance(self.A, second, self.n2, self.w2 * self.other)
-            self.middle = Z[1:].mean(axis=1)
-            Z[1:] -= self.middle[:, None]
-            self.a = fit_gate(Z, self.w1, self.a)
-        if self.a[1:].any():
-            self.prior = _logistic(self.a @ self.Z)
-        else:
-            self.prior = np.full(self.n, np.clip(self.w1.mean(), 0.01, 0.99))
-        self._local()
-        q = self.w2.sum() / max(self.n - self.w1.sum(), 1e-9)
-        self.q = 0.0 if self.form == "none" else float(np.clip(q, 0.01, 0.99))
-
     def _local(self) -> None:
         self.near = self.prior > LOCAL * self.prior.max()
         self.other = 1 - self.prior > LOCAL * (1 - self.prior.min())
@@ -598,7 +588,7 @@ class TwoLines:
     def run(self, steps: int, swap: bool = False) -> TwoLines:
         """Take steps until the likelihood has settled; let the line with more rows be the first.
 
-        `run_plainly` is the same, to be read and to be tested against.
+        `PlainSteps` of the tests is the same, to be read and to be tested against.
         """
         self.w1, self.w2, self.tail = (np.array(part, dtype=float) for part in (self.w1, self.w2, self.tail))
         self.near, self.other = self.near.copy(), self.other.copy()
@@ -618,17 +608,6 @@ class TwoLines:
             self.Z = self.Z[[0, 2, 1]].copy()
             self.steps = 1
             return self.run(steps)
-        return self
-
-    def run_plainly(self, steps: int) -> TwoLines:
-        """Take steps until the likelihood has settled: the specification of `run`."""
-        for step in range(steps):
-            self.maximise()
-            refresh = self.steps % 3 == 2
-            self.open_gate(refresh)
-            self.steps += 1
-            if abs(self.expect()) < SETTLED and refresh and step > 1:
-                break
         return self
 
     def evidence(self) -> float:
@@ -673,57 +652,60 @@ class TwoLines:
 # --- honest rivals ------------------------------------------------------------------------------------------------
 
 
+@njit(cache=True, nogil=True)
+def _opening(A: Array, b: Array, along: Array) -> Array:
+    """Return the squared opening of a fan: its distance along a direction, or from the middle of the fit."""
+    by_fit = len(along) == 0
+    o = A @ (b if by_fit else along)
+    if by_fit:
+        o = o - np.median(o)
+    return o * o / (np.mean(o * o) + 1e-300)
+
+
+@njit(cache=True, nogil=True)
+def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, float, float, float]:
+    """Return coefficients (and a 0), slope of the variance, log likelihood and degrees of freedom of `OneLine`."""
+    n, k = len(A), A.shape[1] - 1
+    slope, ll, S = 0.0, 0.0, np.empty_like(A)
+    for _ in range(3):
+        v: Array = np.ones(n)
+        r = A[:, k] - A @ b
+        if fans:
+            o2 = _opening(A, b, along)
+            for _ in range(4):  # squared residuals on squared opening (Carroll and Ruppert)
+                u, q = 1 / v**2, np.minimum(r * r, 9 * v) if slope > 0 else r * r
+                total = u.sum()
+                mo, mq = (u * o2).sum() / total, (u * q).sum() / total
+                slope = (u * (o2 - mo) * q).sum() / max((u * (o2 - mo) * o2).sum(), 1e-300)
+                level = max(mq - max(slope, 0.0) * mo, 1e-2 * mq, 1e-300)
+                slope = max(slope, 0.0) / level
+                v = level * (1 + slope * o2)
+            v = 1 + slope * o2
+        ll, nu, s = t_noise(r / np.sqrt(v), np.ones(n))
+        ll -= 0.5 * np.log(v).sum()
+        w = 1 / v if math.isinf(nu) else (nu + 1) / (nu + (r / s) ** 2 / v) / v
+        _scaled(A, w, S)
+        G = S.T @ S
+        b = _solved(_factor(G, n), G[k])
+    return b, slope, ll, nu
+
+
 class OneLine:
     """One line with t noise of variance v0 + v1 o^2: constant, or growing with the fit or along a direction."""
 
     def __init__(self, A: Array, b: Array, fan: Literal["fit"] | Array | None = None) -> None:
-        self.fan, self.k, self.b, self.slope, self.s, self.n = fan, A.shape[1] - 1, b, 0.0, 1.0, len(A)
-        for _ in range(3):
-            r, o2 = A[:, self.k] - A[:, : self.k] @ self.b, self._opening(A)
-            v: Array = np.ones(len(A))
-            for _ in range(0 if fan is None else 4):  # squared residuals on squared opening (Carroll and Ruppert)
-                u, q = 1 / v**2, np.minimum(r * r, 9 * v) if self.slope else r * r
-                mo, mq = u @ o2 / u.sum(), u @ q / u.sum()
-                slope = max((u * (o2 - mo)) @ q / max((u * (o2 - mo)) @ o2, 1e-300), 0.0)
-                level = max(mq - slope * mo, 1e-2 * mq, 1e-300)
-                self.slope = slope / level
-                v = level * (1 + self.slope * o2)
-            v = 1 + self.slope * o2
-            self.ll, self.nu, self.s = t_noise(r / np.sqrt(v), np.ones(len(A)), self.s)
-            self.ll -= 0.5 * np.log(v).sum()
-            self.b = fit_weighted(A, self._weights(r, v))[0]
-
-    def _opening(self, A: Array) -> Array:
-        if self.fan is None:
-            return np.zeros_like(A[:, 0])
-        o = A[:, : self.k] @ (self.b if isinstance(self.fan, str) else self.fan)
-        o2 = (o - np.median(o)) ** 2 if isinstance(self.fan, str) else o * o
-        return o2 / (np.mean(o2) + 1e-300)
-
-    def _weights(self, r: Array, v: Array) -> Array:
-        return (
-            ((self.nu + 1) / (self.nu + (r / self.s) ** 2 / v) if math.isfinite(self.nu) else 1.0) / v * np.ones_like(r)
-        )
+        self.n, self.k = len(A), A.shape[1] - 1
+        self.along: Array = np.zeros(0) if fan is None or isinstance(fan, str) else np.append(fan, 0.0)
+        self.extra = 0 if fan is None else 1 + max(len(self.along) - 2, 0)
+        self.b, self.slope, self.ll, self.nu = _fit_one_line(A, np.append(b, 0.0), self.along, fan is not None)
 
     def evidence(self) -> float:
         """Return the log likelihood less half of Schwarz's penalty."""
-        extra = 0 if self.fan is None else 1 if isinstance(self.fan, str) else self.k
-        return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + extra) * math.log(self.n)
+        return self.ll - 0.5 * (self.k + 1 + math.isfinite(self.nu) + self.extra) * math.log(self.n)
 
     def unit(self, A: Array) -> Array:
         """Return the scale of the noise of each row, up to a factor."""
-        return np.sqrt(1 + self.slope * self._opening(A))
-
-    def weights(self, A: Array) -> Array:
-        """Return the weights that rows have in the fit, at most 1; of more rows than it was fitted to, after a refit.
-
-        Else the answer would be as uncertain as that of the few rows that were searched.
-        """
-        b, v = self.b, 1 + self.slope * self._opening(A)
-        for _ in range(3 if len(A) > self.n else 0):
-            b = fit_weighted(A, self._weights(A[:, self.k] - A[:, : self.k] @ b, v))[0]
-        w = self._weights(A[:, self.k] - A[:, : self.k] @ b, v)
-        return w / max(float(w.max()), 1e-300)
+        return np.sqrt(1 + self.slope * _opening(A, self.b, self.along))
 
 
 def looks_normal(r: Array, fit: Array, h: Array) -> bool:
