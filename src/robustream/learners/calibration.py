@@ -26,7 +26,10 @@ _SIZE = 96
 
 def score_sketch(scores: Array) -> Array:
     """Return the number of scores and those at growing ranks, the largest first."""
-    finite = np.sort(np.minimum(scores[~np.isnan(scores)], 1e9))[::-1]
+    missing = np.isnan(scores)
+    finite = np.minimum(scores[~missing] if missing.any() else scores, 1e9)
+    finite.sort()
+    finite = finite[::-1]
     if not len(finite):
         return np.zeros(_SIZE + 1)
     return np.append(float(len(finite)), np.asarray(finite[_ranks(len(finite)) - 1]))

@@ -94,6 +94,14 @@ def residual_cutoff(residuals: Array, scale: Array) -> Array:
 
 
 def _upper_point(distances: Array, rate: float) -> float:
-    """Give the distance that a share of further rows exceeds; the usual quantile would be too small for that."""
+    """Give the distance that a share of further rows exceeds; the usual quantile would be too small for that.
+
+    That is `np.quantile(distances, 1 - rate, method="weibull")`, without its detours.
+    """
     # Where a variance is 0 distances are infinite, and between two infinities there is no quantile.
-    return float(np.quantile(np.minimum(distances, 1e9), 1 - rate, method="weibull"))
+    found = np.minimum(distances, 1e9)
+    place = min(max((len(found) + 1) * (1 - rate) - 1, 0.0), len(found) - 1.0)
+    low = int(place)
+    found.partition(low)
+    above = float(found[low + 1 :].min()) if low + 1 < len(found) else float(found[low])
+    return float(found[low] + (place - low) * (above - found[low]))

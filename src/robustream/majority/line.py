@@ -57,6 +57,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.row_loops import in_units, line_distances
 from robustream.kernels.rows import over_rows, row_blocks
 from robustream.majority.columns import (
     FARTHEST,
@@ -847,11 +849,14 @@ def majority_line(
 
     def rows(X: Array, y: Array, noise: Array | None) -> Array:
         A = np.empty_like(X, shape=(len(X), p + 2), dtype=float)
-        for block in row_blocks(slice(0, len(X)), p, X):
-            np.subtract(X[block], center, out=A[block, :p])
-            A[block, :p] /= unit
-        A[:, p] = 1.0
-        A[:, p + 1] = (y - middle) / scale
+        if is_device_array(X):
+            for block in row_blocks(slice(0, len(X)), p, X):
+                np.subtract(X[block], center, out=A[block, :p])
+                A[block, :p] /= unit
+            A[:, p] = 1.0
+            A[:, p + 1] = (y - middle) / scale
+        else:
+            in_units(X, y, center, unit, middle, scale, A)
         return A if noise is None else A / noise[:, None]
 
     A = rows(S, t, None if noise is None else noise[some])
@@ -887,9 +892,17 @@ def majority_line(
 
     def judge(tile: slice) -> None:
         for block in row_blocks(tile, p, X):
-            A = rows(X[block], y[block], None if noise is None else noise[block])
-            lengths[block] = np.abs(A[:, -1] - A[:, :-1] @ b)
-            sizes[block] = np.sqrt(squared_lengths(A[:, :p]))
+            others = None if noise is None else noise[block]
+            if is_device_array(X):
+                A = rows(X[block], y[block], others)
+                lengths[block] = np.abs(A[:, -1] - A[:, :-1] @ b)
+                sizes[block] = np.sqrt(squared_lengths(A[:, :p]))
+            else:
+                line_distances(X[block], y[block], center, 1 / unit, b, middle, scale, lengths[block], sizes[block])
+                if others is not None:
+                    lengths[block] /= others
+                    sizes[block] /= others
+                A = rows(X[block], y[block], others) if marks else lengths[:0, None]
             for mark, group in zip(marks, found, strict=False):
                 mark[block] = group.rule(A)[1]
 
@@ -900,9 +913,10 @@ def majority_line(
         # known of it where they lie. Far from the line, or far in x and not on it.
         known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
         usual = NORMAL_MAD * float(np.median(np.abs(A[left, -1] - A[left, :-1] @ b)))
-        away = max(gap(lengths[~stuck]), ROUNDING)
+        told = ~stuck if stuck.any() else slice(None)
+        away = max(gap(lengths[told]), ROUNDING)
         gone = np.zeros_like(stuck)
-        for far, limit in ((lengths > away, away), (sizes > gap(sizes[~stuck]), max(FAR * usual, ROUNDING))):
+        for far, limit in ((lengths > away, away), (sizes > gap(sizes[told]), max(FAR * usual, ROUNDING))):
             some = np.flatnonzero(far & ~stuck)
             if 0 < len(some) <= FEW * n:
                 those = rows(X[some], y[some], None if noise is None else noise[some])
