@@ -99,18 +99,11 @@ def slopes_at(values: Array, places: Array, slopes: Array, out: Array) -> None:
     """Fill in `np.interp(values, places, slopes)`."""
     last = len(places) - 1
     for i in range(len(values)):
-        v = values[i]
-        if v <= places[0]:
-            out[i] = slopes[0]
-        elif v >= places[last]:
-            out[i] = slopes[last]
+        v, below = values[i], 0
+        for k in range(last + 1):  # all of them: what a branch would guess wrong costs more
+            below += places[k] <= v
+        if 0 < below <= last:
+            share = (v - places[below - 1]) / (places[below] - places[below - 1])
+            out[i] = slopes[below - 1] + share * (slopes[below] - slopes[below - 1])
         else:
-            low, high = 0, last
-            while high - low > 1:
-                middle = (low + high) // 2
-                if places[middle] <= v:
-                    low = middle
-                else:
-                    high = middle
-            share = (v - places[low]) / (places[high] - places[low])
-            out[i] = slopes[low] + share * (slopes[high] - slopes[low])
+            out[i] = slopes[0] if below == 0 else slopes[last]

@@ -38,8 +38,8 @@ LEVELS = expit(np.linspace(-7.6, 7.6, 61))
 LARGEST_VARIANCE = 4_000_000
 # Bins over which the weights are read as a function of the residual, and the fewest rows in one.
 _BINS, _FEWEST_IN_BIN = 40, 10
-# Of more rows than this many, evenly spaced ones tell the weights as a function: 500 in each bin.
-_ROWS_FOR_SLOPES = 20_000
+# Of more rows than this many, evenly spaced ones tell the weights as a function: 200 in each bin.
+_ROWS_FOR_SLOPES = 8_000
 # Least part of the plain slope that falling weights may leave: below, the rows have no line to speak of.
 _LEAST_SLOPE = 0.2
 # Of more rows than this many, evenly spaced ones tell variances of principal components to about 5%.

@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -133,6 +134,8 @@ KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may b
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 STEPS = 10  # parts of a view between which a threshold may lie
+FITTED = 10  # rows for each one searched that models are fitted to in the end, of more rows
+CLEAR_PART, UNCLEAR_PART = 8, 2  # and parts of all rows, where good and bad ones are clear or overlap
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
 
@@ -735,7 +738,7 @@ def judge(
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
         return Found(_cut(best.b, signed if not agrees else deepest), "their targets lie apart from the others' line")
     second = best.form != "none" and best.w2.sum() > 0.5 * off.sum()
-    rule = _posterior(best, clear, second)
+    rule = _Posterior(best, clear, second)
     return Found(rule, "they follow another line" if second else "they follow no line", False)
 
 
@@ -753,20 +756,30 @@ def _cut(b: Array, gap: Gap) -> Rule:
     return _sharp(lambda A: gap.beyond(A[:, -1] - A[:, :-1] @ b))
 
 
-def _posterior(best: TwoLines, clear: bool, second: bool) -> Rule:
-    """Return the rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
+@dataclass(frozen=True)
+class _Posterior:
+    """The rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
 
-    def rule(A: Array) -> tuple[Array, Mask]:
-        full = best.settle(A, 6 if len(A) < 20 * best.n else 2)
-        if not clear or not second:
-            return (full.w1 if clear else full.w1 * full.near * full.tail), full.w1 < 0.5
+    best: TwoLines
+    clear: bool
+    second: bool
+    settled: bool = False  # whether the model stays as it is
+
+    def settle(self, A: Array) -> _Posterior:
+        """Return the rule of the model that is fitted to these rows, for all rows, block by block."""
+        return replace(self, best=self.best.settle(A, 6), settled=True)
+
+    def __call__(self, A: Array) -> tuple[Array, Mask]:
+        full = self.best.spread(A, self.best.prior) if self.settled else self.best.settle(A, 6)
+        if not self.clear or not self.second:
+            return (full.w1 if self.clear else full.w1 * full.near * full.tail), full.w1 < 0.5
         # What only the background claims comes back where the fit without it cannot tell.
-        z = np.abs(full.r1) / (full.s * np.sqrt(1 + leverage(A[:, :-1], full.L)))
-        unknown = (z < FAR) & ((full.w2 < 0.5) | (np.abs(full.r1) > FAR * full.s))
-        gone = (full.w1 <= 0.5) & ~unknown
+        some = np.flatnonzero(full.w1 <= 0.5)
+        off = np.abs(full.r1[some])
+        near = off < FAR * full.s * np.sqrt(1 + leverage(A[some, :-1], full.L))
+        gone = np.zeros_like(full.near)
+        gone[some] = ~near | ((full.w2[some] >= 0.5) & (off <= FAR * full.s))
         return (~gone).astype(float), gone
-
-    return rule
 
 
 # --- a table ------------------------------------------------------------------------------------------------------
@@ -885,10 +898,25 @@ def majority_line(
         removed.append(np.flatnonzero(left)[gone])
         left[removed[-1]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
-    by_row = all(group.by_row for group in found)
+    by_row = all(group.by_row for group in found) or n > FITTED * m
+    rules: list[Rule] = []
+    if by_row and not all(group.by_row for group in found):
+        # Models are fitted to more rows than were searched, so that they do not make the answer less certain: its
+        # variance grows by less than a twentieth.
+        clear = all(group.by_row or (isinstance(group.rule, _Posterior) and group.rule.clear) for group in found)
+        size = max(FITTED * m, n // (CLEAR_PART if clear else UNCLEAR_PART))
+        most = np.argpartition(keys, size)[:size]
+        most = most[~np.asarray(stuck[most])]
+        others = None if noise is None else noise[most]
+        among = rows(np.asarray(X[most], dtype=float), np.asarray(y[most], dtype=float), others)
+        for group in found:
+            rules.append(group.rule.settle(among) if isinstance(group.rule, _Posterior) else group.rule)
+            among = among[~rules[-1](among)[1]]
+    elif by_row:
+        rules = [group.rule for group in found]
     b, L = fit_weighted(A[left])
-    lengths, sizes = np.empty_like(W), np.empty_like(W)
-    marks = [np.zeros_like(stuck) for _ in found] if by_row else []
+    lengths, sizes, shares = np.empty_like(W), np.empty_like(W), np.ones_like(W)
+    marks = [np.zeros_like(stuck) for _ in rules]
 
     def judge(tile: slice) -> None:
         for block in row_blocks(tile, p, X):
@@ -902,9 +930,13 @@ def majority_line(
                 if others is not None:
                     lengths[block] /= others
                     sizes[block] /= others
-                A = rows(X[block], y[block], others) if marks else lengths[:0, None]
-            for mark, group in zip(marks, found, strict=False):
-                mark[block] = group.rule(A)[1]
+                A = rows(X[block], y[block], others) if rules else lengths[:0, None]
+            whole = np.ones_like(stuck[block])
+            for mark, rule in zip(marks, rules, strict=True):  # each judges what those before it have left
+                weights, gone = rule(A)
+                mark[block] = gone & whole
+                shares[block] *= np.where(whole, weights, 1.0)
+                whole &= ~gone
 
     if m < n or by_row:
         over_rows(judge, n, p, X)
@@ -926,15 +958,15 @@ def majority_line(
             W[gone] = 0.0
     for mark, group in zip(marks, found, strict=False):
         groups.append(_group(mark & (W > 0), group.reason))
-        W[mark] = 0.0
+    W *= shares
     A = A if by_row else rows(X, y, noise)
     for group in () if by_row else found:
-        inside = np.flatnonzero(W > 0)
-        weights, gone = group.rule(A[inside] if len(inside) < n else A)
+        there = np.flatnonzero(W > 0)
+        weights, gone = group.rule(A[there] if len(there) < n else A)
         members = np.zeros_like(stuck)
-        members[inside[gone]] = True
+        members[there[gone]] = True
         groups.append(_group(members, group.reason))
-        W[inside] *= weights
+        W[there] *= weights
     if found and float(W.sum()) < HALF_OF_ROWS * n:  # nor has any part of all rows
         return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]))
     return Line(W, tuple(groups))
