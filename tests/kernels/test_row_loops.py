@@ -65,3 +65,13 @@ def test_slopes():
     found = np.empty(300)
     row_loops.slopes_at(values, places, slopes, found)
     np.testing.assert_allclose(found, np.interp(values, places, slopes), rtol=1e-12, atol=1e-12)
+
+
+def test_means_of_bins():
+    rng = np.random.default_rng(2)
+    values, weights, edges = rng.normal(size=400), rng.random(400), np.array([-1.0, 0.1, 0.7])
+    place = np.searchsorted(edges, values)
+    mean, pull = row_loops.bin_means(values, weights, edges)
+    for k in range(4):
+        np.testing.assert_allclose(mean[k], values[place == k].mean())
+        np.testing.assert_allclose(pull[k], (values * weights)[place == k].mean())

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["deviations", "in_units", "line_distances", "residuals_of", "score_rows", "slopes_at"]
+__all__ = ["bin_means", "deviations", "in_units", "line_distances", "residuals_of", "score_rows", "slopes_at"]
 
 Array = NDArray[np.floating[Any]]
 
@@ -95,12 +95,28 @@ def line_distances(
 
 
 @njit(cache=True, nogil=True)
+def bin_means(values: Array, weights: Array, edges: Array) -> tuple[Array, Array]:
+    """Return the means of values, and of values times weights, in the bins that `np.searchsorted(edges, v)` tells."""
+    count = len(edges) + 1
+    rows, mean, pull = np.zeros(count), np.zeros(count), np.zeros(count)
+    for i in range(len(values)):
+        v, place = values[i], 0
+        for k in range(count - 1):  # all of them: what a branch would guess wrong costs more
+            place += edges[k] < v
+        rows[place] += 1.0
+        mean[place] += v
+        pull[place] += weights[i] * v
+    rows = np.maximum(rows, 1.0)
+    return mean / rows, pull / rows
+
+
+@njit(cache=True, nogil=True)
 def slopes_at(values: Array, places: Array, slopes: Array, out: Array) -> None:
     """Fill in `np.interp(values, places, slopes)`."""
     last = len(places) - 1
     for i in range(len(values)):
         v, below = values[i], 0
-        for k in range(last + 1):  # all of them: what a branch would guess wrong costs more
+        for k in range(last + 1):
             below += places[k] <= v
         if 0 < below <= last:
             share = (v - places[below - 1]) / (places[below] - places[below - 1])

@@ -11,6 +11,7 @@ a large table could never be told at a false-discovery rate. There the tail goes
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def score_sketch(scores: Array) -> Array:
     return np.append(float(len(finite)), np.asarray(finite[_ranks(len(finite)) - 1]))
 
 
+@lru_cache(maxsize=64)
 def _ranks(count: float) -> Array:
     return np.maximum(np.round(np.geomspace(1, max(count, 1), _SIZE)), 1).astype(int)
 

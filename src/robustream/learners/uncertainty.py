@@ -38,8 +38,6 @@ LEVELS = expit(np.linspace(-7.6, 7.6, 61))
 LARGEST_VARIANCE = 4_000_000
 # Bins over which the weights are read as a function of the residual, and the fewest rows in one.
 _BINS, _FEWEST_IN_BIN = 40, 10
-# Of more rows than this many, evenly spaced ones tell the weights as a function: 200 in each bin.
-_ROWS_FOR_SLOPES = 8_000
 # Least part of the plain slope that falling weights may leave: below, the rows have no line to speak of.
 _LEAST_SLOPE = 0.2
 # Of more rows than this many, evenly spaced ones tell variances of principal components to about 5%.
@@ -211,21 +209,22 @@ def _slopes(residual: Array, weights: Array) -> Array | None:
     """Return psi' of each row; None where weights are 0 or 1, and do not fall with the residual."""
     if np.all((weights == 0) | (weights == 1)) or len(residual) < 4 * _FEWEST_IN_BIN:
         return None
-    some = slice(None, None, max(len(residual) // _ROWS_FOR_SLOPES, 1))
-    order = np.argsort(residual[some], kind="stable")
-    told, belief = residual[some][order], weights[some][order]
-    count = max(4, min(_BINS, len(order) // _FEWEST_IN_BIN))
-    parts = list(zip(np.array_split(told, count), np.array_split(belief, count), strict=True))
-    at = np.array([part.mean() for part, _ in parts])
-    pull = np.array([(w * part).mean() for part, w in parts])
+    from robustream.kernels.row_loops import bin_means, slopes_at  # Numba comes with the first batch
+
+    count = max(4, min(_BINS, len(residual) // _FEWEST_IN_BIN))
+    if is_device_array(residual):
+        parts = np.array_split(np.argsort(residual, kind="stable"), count)
+        at = np.array([residual[part].mean() for part in parts])
+        pull = np.array([(weights[part] * residual[part]).mean() for part in parts])
+    else:  # numbers are sorted sooner than places
+        ends = np.array([part[-1] for part in np.array_split(np.sort(residual), count)])
+        at, pull = bin_means(residual, weights, ends[:-1])
     steps = np.diff(at)
     if not np.all(steps > 0):
         return None
     places, values = (at[1:] + at[:-1]) / 2, np.diff(pull) / steps
     if is_device_array(residual):
         return np.asarray(np.interp(residual, places, values))
-    from robustream.kernels.row_loops import slopes_at
-
     slopes = np.empty(len(residual))
     slopes_at(residual, places, values, slopes)
     return slopes

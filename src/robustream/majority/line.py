@@ -789,6 +789,12 @@ def _group(members: Mask, reason: str) -> Group:
     return Group(int(members.sum()), float(members.mean()), math.nan, reason, members)
 
 
+def _middles(ordered: Array) -> Array:
+    """Return the median of each sorted row."""
+    n = ordered.shape[1]
+    return np.asarray((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2)
+
+
 def filled_rows(S: Array, t: Array, X: Array, y: Array) -> Mask | None:
     """Mark rows that have a value filled into a column or the target, and do not follow the line of the others.
 
@@ -855,8 +861,9 @@ def majority_line(
     m, rng = len(t), np.random.default_rng(seed)
     if m < LEAST_PER_COLUMN * (p + 1):
         return Line((~stuck).astype(float) if m else np.ones_like(stuck, dtype=float), tuple(groups) if m else ())
-    center, middle = np.median(np.ascontiguousarray(S.T), axis=1), np.median(t)
-    unit, spread = NORMAL_MAD * np.median(np.abs(S.T - center[:, None], order="C"), axis=1), S.std(axis=0)
+    ordered, middle = sorted_columns(S), np.median(t)
+    center, spread = _middles(ordered), ordered.std(axis=1)
+    unit = NORMAL_MAD * _middles(np.sort(np.abs(ordered - center[:, None]), axis=1))
     unit = np.where(unit > 1e-9 * spread, unit, np.where(spread > 0, spread, 1.0))
     scale = NORMAL_MAD * float(np.median(np.abs(t - middle))) or float(t.std()) or 1.0
 
