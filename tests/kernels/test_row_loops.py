@@ -7,6 +7,7 @@ import pytest
 
 from robustream.kernels import row_loops, rows
 from robustream.learners import uncertainty
+from robustream.spaces.principal import principal_distances
 
 
 @pytest.fixture
@@ -75,3 +76,13 @@ def test_means_of_bins():
     for k in range(4):
         np.testing.assert_allclose(mean[k], values[place == k].mean())
         np.testing.assert_allclose(pull[k], (values * weights)[place == k].mean())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_from_a_subspace(dtype):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(200, 12)).astype(dtype)
+    components = np.linalg.qr(rng.normal(size=(12, 3)))[0].T.astype(dtype)
+    compiled = principal_distances(rows, components, np.array([3.0, 2.0, 1.0]), 0.5)
+    plain = principal_distances(np.asfortranarray(rows), components, np.array([3.0, 2.0, 1.0]), 0.5)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-5 if dtype == np.float32 else 1e-12)

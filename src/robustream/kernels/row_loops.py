@@ -12,7 +12,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["bin_means", "deviations", "in_units", "line_distances", "residuals_of", "score_rows", "slopes_at"]
+__all__ = [
+    "bin_means",
+    "deviations",
+    "in_units",
+    "line_distances",
+    "residuals_of",
+    "score_rows",
+    "slopes_at",
+    "subspace_squares",
+]
 
 Array = NDArray[np.floating[Any]]
 
@@ -92,6 +101,38 @@ def line_distances(
             square += z * z
         off[i] = abs((y[i] - middle) / scale - fit)
         size[i] = math.sqrt(square)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def subspace_squares(rows: Array, components: Array, factors: Array, score: Array, left: Array) -> float:
+    """Fill in `score = (rows @ components.T)^2 @ factors` and the squared lengths of what the components leave of rows.
+
+    Return the largest square of a number.
+    """
+    n, p = rows.shape
+    count = len(components)
+    rest, largest = np.empty(p), 0.0
+    for i in range(n):
+        for j in range(p):
+            rest[j] = rows[i, j]
+        high = 0.0
+        for j in range(p):
+            high = max(high, abs(rest[j]))
+        largest = max(largest, high * high)
+        total = 0.0
+        for k in range(count):
+            along = 0.0
+            for j in range(p):
+                along += rows[i, j] * components[k, j]
+            for j in range(p):
+                rest[j] -= along * components[k, j]
+            total += along * along * factors[k]
+        score[i] = total
+        square = 0.0
+        for j in range(p):
+            square += rest[j] * rest[j]
+        left[i] = square
+    return largest
 
 
 @njit(cache=True, nogil=True)

@@ -135,6 +135,7 @@ MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose produc
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 STEPS = 10  # parts of a view between which a threshold may lie
 FITTED = 10  # rows for each one searched that models are fitted to in the end, of more rows
+LONG_WAY, SHORT_WAY = 6, 2  # most steps of fitting a model to more rows, and to still more
 CLEAR_PART, UNCLEAR_PART = 8, 2  # and parts of all rows, where good and bad ones are clear or overlap
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
@@ -765,18 +766,21 @@ class _Posterior:
     second: bool
     settled: bool = False  # whether the model stays as it is
 
-    def settle(self, A: Array) -> _Posterior:
+    def settle(self, A: Array, steps: int) -> _Posterior:
         """Return the rule of the model that is fitted to these rows, for all rows, block by block."""
-        return replace(self, best=self.best.settle(A, 6), settled=True)
+        return replace(self, best=self.best.settle(A, steps), settled=True)
 
     def __call__(self, A: Array) -> tuple[Array, Mask]:
-        full = self.best.spread(A, self.best.prior) if self.settled else self.best.settle(A, 6)
+        if self.settled:
+            full = self.best.spread(A, self.best.prior)
+        else:
+            full = self.best.settle(A, LONG_WAY if len(A) < 2 * FITTED * self.best.n else SHORT_WAY)
         if not self.clear or not self.second:
             return (full.w1 if self.clear else full.w1 * full.near * full.tail), full.w1 < 0.5
         # What only the background claims comes back where the fit without it cannot tell.
         some = np.flatnonzero(full.w1 <= 0.5)
         off = np.abs(full.r1[some])
-        near = off < FAR * full.s * np.sqrt(1 + leverage(A[some, :-1], full.L))
+        near = off < FAR * full.s * np.sqrt(1 + leverage(A[some][:, :-1], full.L))
         gone = np.zeros_like(full.near)
         gone[some] = ~near | ((full.w2[some] >= 0.5) & (off <= FAR * full.s))
         return (~gone).astype(float), gone
@@ -905,20 +909,28 @@ def majority_line(
         removed.append(np.flatnonzero(left)[gone])
         left[removed[-1]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
-    by_row = all(group.by_row for group in found) or n > FITTED * m
+    by_row = all(group.by_row for group in found) or (n > FITTED * m and not is_device_array(X))
     rules: list[Rule] = []
     if by_row and not all(group.by_row for group in found):
         # Models are fitted to more rows than were searched, so that they do not make the answer less certain: its
         # variance grows by less than a twentieth.
         clear = all(group.by_row or (isinstance(group.rule, _Posterior) and group.rule.clear) for group in found)
         size = max(FITTED * m, n // (CLEAR_PART if clear else UNCLEAR_PART))
-        most = np.argpartition(keys, size)[:size]
-        most = most[~np.asarray(stuck[most])]
+        most = np.argpartition(keys, (FITTED * m, size))[:size]
+        early = np.arange(size) < FITTED * m  # from there few steps are left
+        whole = ~np.asarray(stuck[most])
+        early, most = early[whole], most[whole]
         others = None if noise is None else noise[most]
         among = rows(np.asarray(X[most], dtype=float), np.asarray(y[most], dtype=float), others)
         for group in found:
-            rules.append(group.rule.settle(among) if isinstance(group.rule, _Posterior) else group.rule)
-            among = among[~rules[-1](among)[1]]
+            rule = group.rule
+            if isinstance(rule, _Posterior):
+                rule = rule.settle(among[early], LONG_WAY)
+                rule = rule if early.all() else rule.settle(among, SHORT_WAY)
+            rules.append(rule)
+            if len(rules) < len(found):
+                stays = ~rule(among)[1]
+                among, early = among[stays], early[stays]
     elif by_row:
         rules = [group.rule for group in found]
     b, L = fit_weighted(A[left])
@@ -938,12 +950,12 @@ def majority_line(
                     lengths[block] /= others
                     sizes[block] /= others
                 A = rows(X[block], y[block], others) if rules else lengths[:0, None]
-            whole = np.ones_like(stuck[block])
+            left_now = np.ones_like(stuck[block])
             for mark, rule in zip(marks, rules, strict=True):  # each judges what those before it have left
                 weights, gone = rule(A)
-                mark[block] = gone & whole
-                shares[block] *= np.where(whole, weights, 1.0)
-                whole &= ~gone
+                mark[block] = gone & left_now
+                shares[block] = shares[block] * np.where(left_now, weights, 1.0)
+                left_now = left_now & ~gone
 
     if m < n or by_row:
         over_rows(judge, n, p, X)
