@@ -101,7 +101,7 @@ def most_weight(batches: Iterable[tuple[int, float | None]]) -> float:
     The total is None where each row counts once. Of two batches the lighter one is usual: nobody knows which is right.
     """
     each = [1.0 if total is None else total / max(rows, 1) for rows, total in batches]
-    return MOST * float(np.quantile(each, 0.5, method="lower")) if each else MOST
+    return MOST * sorted(each)[(len(each) - 1) // 2] if each else MOST
 
 
 def batch_claim(rows: int, total: float | None, most: float) -> float:

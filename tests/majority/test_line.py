@@ -434,3 +434,16 @@ def test_the_compiled_line_is_the_plain_one(fan):
     fast, (b, slope, ll) = OneLine(A, start, fan), plain_one_line(A, start, fan)
     np.testing.assert_allclose(fast.b[:-1], b, rtol=1e-6)
     np.testing.assert_allclose([fast.slope, fast.ll], [slope, ll], rtol=1e-6)
+
+
+def test_a_large_table_with_another_line_is_judged_by_models_of_more_rows_in_any_order():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 3))
+    y = X @ [1.0, 2.0, -1.0] + rng.normal(size=len(X))
+    bad = rng.permutation(len(X))[:6000]
+    y[bad] = -y[bad]
+    line, order = majority_line(X, y), rng.permutation(len(X))
+    np.testing.assert_allclose(majority_line(X[order], y[order]).weights, line.weights[order], atol=1e-6)
+    coef = np.linalg.lstsq(X * line.weights[:, None] ** 0.5, y * line.weights**0.5, rcond=None)[0]
+    assert np.abs(coef - [1.0, 2.0, -1.0]).max() < 0.05
+    assert not np.all((line.weights == 0) | (line.weights == 1))

@@ -224,11 +224,26 @@ def _nearest(cloud: Array) -> Mask:
     count = len(cloud)
     if count < 3:
         return np.ones(count, bool)
+    leap = _LEAP_OF_THREE if count == 3 else _LEAP
+    if _are_near(cloud, leap):
+        return np.ones(count, bool)
     distances = np.linalg.norm(cloud - geometric_median(cloud), axis=1)
     ordered = np.maximum(np.sort(distances)[count // 2 :], 1e-9 * np.abs(cloud).max(initial=0.0) + 1e-300)
-    leap = _LEAP_OF_THREE if count == 3 else _LEAP
     places = np.flatnonzero(ordered[1:] > leap * ordered[:-1])
     return distances <= ordered[places[0]] if len(places) else np.ones(count, bool)
+
+
+def _are_near(cloud: Array, leap: float) -> bool:
+    """Tell by the distances between points alone, and so at once, that there can be no leap; False says nothing.
+
+    Where half of the points lie within r of the middle, each of them has half of the points within 2 r; and no point is
+    farther from the middle, which lies between them, than from the farthest of the others.
+    """
+    offsets = cloud - cloud[0]
+    squares = np.einsum("ij,ij->i", offsets, offsets)
+    between = np.maximum(squares[:, None] + squares - 2 * (offsets @ offsets.T), 0.0)
+    half = float(np.sort(between, axis=1)[:, len(cloud) // 2].min())
+    return bool(float(between.max()) < 0.9 * (leap / 2) ** 2 * half)
 
 
 class Chart(Protocol):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from robustream.errors import InvalidInputError
+from robustream.estimators._plain import is_plain_table
 from robustream.kernels.device_arrays import host_array, is_device_array, library_of
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
@@ -110,6 +111,8 @@ def encoded(estimator: Any, X: Any, *, reset: bool) -> Any:
 def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     """Check rows as scikit-learn does; those on a GPU stay there."""
     X = encoded(estimator, X, reset=reset)
+    if is_plain_table(estimator, X, reset=reset, minimum=minimum):
+        return X
     if not is_device_array(X):
         return validate_data(
             estimator,

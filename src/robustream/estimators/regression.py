@@ -31,6 +31,7 @@ from robustream.estimators._device import (
 from robustream.estimators._few_rows import warn_of_few_rows
 from robustream.estimators._intervals import IntervalsMixin
 from robustream.estimators._outlier_labels import ResidualLabelsMixin
+from robustream.estimators._plain import are_plain_targets, is_plain_table
 from robustream.estimators._reasons import ReasonsMixin, RowModel
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
 from robustream.estimators._summary import check_answer
@@ -353,20 +354,22 @@ def validate_targets(
     """Check rows and targets; give them with y as rows x outputs, and whether it came as one column."""
     if is_device_array(X):
         return take_device_targets(estimator, X, y, reset=reset, minimum=minimum)
-    rows, targets = validate_data(
-        estimator,
-        *_with_targets(
-            with_gaps(dense_batch(encoded(estimator, X, reset=reset))),
-            host_array(y),
-            takes_gaps := getattr(estimator, "takes_gaps", False),
-        ),
-        dtype=[np.float64, np.float32],
-        multi_output=True,
-        y_numeric=True,
-        reset=reset,
-        ensure_min_samples=minimum,
-        ensure_all_finite="allow-nan" if takes_gaps else True,
-    )
+    rows, targets = encoded(estimator, X, reset=reset), y
+    if not (are_plain_targets(targets, rows) and is_plain_table(estimator, rows, reset=reset, minimum=minimum)):
+        rows, targets = validate_data(
+            estimator,
+            *_with_targets(
+                with_gaps(dense_batch(rows)),
+                host_array(y),
+                takes_gaps := getattr(estimator, "takes_gaps", False),
+            ),
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            reset=reset,
+            ensure_min_samples=minimum,
+            ensure_all_finite="allow-nan" if takes_gaps else True,
+        )
     single = targets.ndim == 1
     if targets.ndim > 2:
         raise InvalidInputError(f"y must have one or two dimensions, got {targets.ndim}")

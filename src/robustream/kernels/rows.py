@@ -87,19 +87,17 @@ def weighted_moments(
     """
     rows, columns = len(parts[0]), len(shift)
 
+    roots = None if weights is None else np.sqrt(weights)
+    fill = _fill_plainly if is_device_array(parts[0]) else _fill
+
     def products(tile: slice) -> Array:
-        total = np.zeros((columns + 1, columns + 1))
-        for block in row_blocks(tile, columns, parts[0]):
+        total, blocks = np.zeros((columns + 1, columns + 1)), list(row_blocks(tile, columns, parts[0]))
+        # One array for all blocks: fresh memory costs as much as what is done with it.
+        space = np.empty_like(parts[0], shape=(blocks[0].stop - blocks[0].start, columns + 1), dtype=float)
+        for block in blocks:
             # The last column is the root of the weight: one product gives weights, sums and squares.
-            taken = np.empty_like(parts[0][block], shape=(block.stop - block.start, columns + 1), dtype=float)
-            first = 0
-            for part in parts:
-                last = first + part.shape[1]
-                np.subtract(part[block], shift[first:last], out=taken[:, first:last])
-                first = last
-            taken[:, columns] = 1.0
-            if weights is not None:
-                taken *= np.sqrt(weights[block])[:, None]
+            taken = space[: block.stop - block.start]
+            fill(taken, [part[block] for part in parts], None if roots is None else roots[block], shift)
             total += taken.T @ taken
         return total
 
@@ -112,3 +110,27 @@ def weighted_moments(
         # What rounding leaves of a variance must not be negative.
         np.fill_diagonal(second, np.maximum(second.diagonal(), 0.0))
     return size, shift + offset, second
+
+
+def _fill_plainly(taken: Array, parts: Sequence[Array], roots: Array | None, shift: Array) -> None:
+    """Fill in deviations of rows from a place and a last column of 1, all times the roots of weights."""
+    first = 0
+    for part in parts:
+        last = first + part.shape[1]
+        np.subtract(part, shift[first:last], out=taken[:, first:last])
+        first = last
+    taken[:, first] = 1.0
+    if roots is not None:
+        taken *= roots[:, None]
+
+
+def _fill(taken: Array, parts: Sequence[Array], roots: Array | None, shift: Array) -> None:
+    """Do what `_fill_plainly` does, compiled: rows are often so short that NumPy's loops hardly begin."""
+    from robustream.kernels.row_loops import deviations  # Numba comes with the first batch
+
+    first, none = 0, np.zeros(0)
+    for part in parts:
+        last = first + part.shape[1]
+        deviations(np.ascontiguousarray(part), shift[first:last], none if roots is None else roots, first, taken)
+        first = last
+    taken[:, first] = 1.0 if roots is None else roots

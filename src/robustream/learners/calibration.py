@@ -11,6 +11,7 @@ a large table could never be told at a false-discovery rate. There the tail goes
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,12 +27,16 @@ _SIZE = 96
 
 def score_sketch(scores: Array) -> Array:
     """Return the number of scores and those at growing ranks, the largest first."""
-    finite = np.sort(np.minimum(scores[~np.isnan(scores)], 1e9))[::-1]
+    missing = np.isnan(scores)
+    finite = np.minimum(scores[~missing] if missing.any() else scores, 1e9)
+    finite.sort()
+    finite = finite[::-1]
     if not len(finite):
         return np.zeros(_SIZE + 1)
     return np.append(float(len(finite)), np.asarray(finite[_ranks(len(finite)) - 1]))
 
 
+@lru_cache(maxsize=64)
 def _ranks(count: float) -> Array:
     return np.maximum(np.round(np.geomspace(1, max(count, 1), _SIZE)), 1).astype(int)
 

@@ -11,7 +11,6 @@ from scipy.special import chdtri, fdtri, ndtri
 
 from robustream.spaces import Array
 from robustream.spaces.linear import residual_distances
-from robustream.spaces.principal import noise_variance, principal_distances
 
 __all__ = [
     "OUTLIER_RATE",
@@ -31,23 +30,26 @@ ROWS_FOR_DISTANCES = 4000
 
 
 def principal_cutoffs(
-    standard: Array, basis: Array, eigenvalues: Array, total_variance: float, total_square: float, rows: float
+    distances: tuple[Array, Array],
+    columns: int,
+    eigenvalues: Array,
+    total_variance: float,
+    total_square: float,
+    rows: float,
 ) -> Array:
-    """Give the logarithms of the two cut-offs from rows that are thought to be ordinary.
+    """Give the logarithms of the two cut-offs from the distances of rows that are thought to be ordinary.
 
     `total_square` is the sum of the squares of all eigenvalues; `rows` is how many rows they come from.
     """
-    columns, components = basis.shape
-    noise = noise_variance(eigenvalues, total_variance, columns)
+    components = len(eigenvalues)
     # Half of the rate for each distance, since either makes a row outlying.
     rate = OUTLIER_RATE / 2 if columns > components else OUTLIER_RATE
     outside = max(total_variance - float(np.sum(eigenvalues, dtype=np.float64)), 0.0)
     square = total_square - float(np.sum(np.square(eigenvalues, dtype=np.float64)))
     # Eigenvalues of a sample spread even where all variances are the same: by this much.
     freedom = _box_freedom(outside, square - outside**2 / rows, max(columns - components, 1))
-    if len(standard) < _ROWS_FOR_QUANTILES:
+    if len(distances[0]) < _ROWS_FOR_QUANTILES:
         return np.log(_normal_cutoffs(freedom, components, rate, rows))
-    distances = principal_distances(standard, basis.T, eigenvalues, noise)
     # Rows far out within the subspace may be left among the ordinary ones: the upper tenth is read off the rest.
     tenth = np.sqrt([chdtri(freedom, [0.1, rate]), chdtri(components, [0.1, rate])])
     cuts = [_upper_point(distance, 0.1) * far / near for distance, (near, far) in zip(distances, tenth, strict=True)]
@@ -94,6 +96,14 @@ def residual_cutoff(residuals: Array, scale: Array) -> Array:
 
 
 def _upper_point(distances: Array, rate: float) -> float:
-    """Give the distance that a share of further rows exceeds; the usual quantile would be too small for that."""
+    """Give the distance that a share of further rows exceeds; the usual quantile would be too small for that.
+
+    That is `np.quantile(distances, 1 - rate, method="weibull")`, without its detours.
+    """
     # Where a variance is 0 distances are infinite, and between two infinities there is no quantile.
-    return float(np.quantile(np.minimum(distances, 1e9), 1 - rate, method="weibull"))
+    found = np.minimum(distances, 1e9)
+    place = min(max((len(found) + 1) * (1 - rate) - 1, 0.0), len(found) - 1.0)
+    low = int(place)
+    found.partition(low)
+    above = float(found[low + 1 :].min()) if low + 1 < len(found) else float(found[low])
+    return float(found[low] + (place - low) * (above - found[low]))

@@ -62,8 +62,7 @@ def principal_point(
     basis = fix_signs(np.ascontiguousarray(vectors[:, ::-1]))
     eigenvalues, total = values[::-1].copy(), np.asarray(np.trace(covariance))
     square = float(np.sum(np.square(covariance, dtype=np.float64)))
-    cutoffs = principal_cutoffs(standard, basis, eigenvalues, float(total), square, rows or len(standard))
-    scores = _calibrated(standard, basis, eigenvalues, float(total), cutoffs, rows or len(standard))
+    cutoffs, scores = _calibrated(standard, basis, eigenvalues, float(total), square, rows or len(standard))
     return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs, scores=scores)
 
 
@@ -87,8 +86,7 @@ def principal_point_of_rows(
     basis = fix_signs(np.ascontiguousarray(transposed[:n_components].T))
     total = np.asarray(np.square(singular).sum() / freedom)
     square = float(np.sum(np.square(singular, dtype=np.float64) ** 2)) / freedom**2
-    cutoffs = principal_cutoffs(centered, basis, eigenvalues, float(total), square, rows)
-    scores = _calibrated(centered, basis, eigenvalues, float(total), cutoffs, rows)
+    cutoffs, scores = _calibrated(centered, basis, eigenvalues, float(total), square, rows)
     return PrincipalPoint(mean, log_scale, basis, eigenvalues, total, cutoffs, scores=scores)
 
 
@@ -97,15 +95,18 @@ def scaled_rows(rows: Array, weights: Array) -> Array:
     return np.asarray(rows * np.sqrt(weights)[:, None], dtype=rows.dtype)
 
 
-def _calibrated(standard: Array, basis: Array, eigenvalues: Array, total: float, cutoffs: Array, rows: float) -> Array:
-    """Return a sketch of the scores of ordinary rows, as if each had been held back.
+def _calibrated(
+    standard: Array, basis: Array, eigenvalues: Array, total: float, square: float, rows: float
+) -> tuple[Array, Array]:
+    """Return the cut-offs of ordinary rows, and a sketch of their scores, as if each had been held back.
 
     A row draws the model towards itself by its leverage, and would lie farther out without.
     """
     noise = noise_variance(eigenvalues, total, len(basis))
     distances = principal_distances(standard, basis.T, eigenvalues, noise)
+    cutoffs = principal_cutoffs(distances, len(basis), eigenvalues, total, square, rows)
     scores = largest_over_cutoffs(distances, np.exp(cutoffs)) / np.sqrt(1 - _own_share(np.square(distances[1]), rows))
-    return score_sketch(scores).astype(basis.dtype)
+    return cutoffs, score_sketch(scores).astype(basis.dtype)
 
 
 def _own_share(squares: Array, rows: float) -> Array:
@@ -123,8 +124,9 @@ def covariance_point(mean: Array, covariance: Array, centered: Array, rows: floa
     axes = white.shape[1]
     if not axes:  # nothing varies
         return CovariancePoint(mean, covariance, np.zeros(()))
-    log_cutoff = principal_cutoffs(white, np.eye(axes), np.ones(axes), float(axes), float(axes), rows)[1]
     squares = np.square(white).sum(axis=1, dtype=np.float64)
+    distances = np.zeros(len(white)), np.sqrt(squares)
+    log_cutoff = principal_cutoffs(distances, axes, np.ones(axes), float(axes), float(axes), rows)[1]
     scores = score_sketch(np.sqrt(squares / (1 - _own_share(squares, rows))) / np.exp(log_cutoff))
     return CovariancePoint(mean, covariance, np.asarray(log_cutoff), scores.astype(covariance.dtype))
 

@@ -321,7 +321,9 @@ class RefinedRegression(Learner):
         scale = np.sqrt(fit.squares / max(1.0, total - columns - self.problem.fit_intercept))
         # An exact fit leaves residuals that are rounding, more in one batch and less in another.
         scale = np.maximum(scale, _ROUNDING * np.finfo(dtype).eps * np.sqrt(np.mean(np.square(targets), axis=0)))
-        ordinary, leverage = fit.residuals[believed], fit.leverage[believed]
+        ordinary, leverage = fit.residuals, fit.leverage
+        if not believed.all():
+            ordinary, leverage = ordinary[believed], leverage[believed]
         if times is not None:
             some = stand_ins(times[believed])
             ordinary, leverage = ordinary[some], leverage[some]
@@ -338,7 +340,8 @@ class RefinedRegression(Learner):
             residual_quantiles(ordinary, leverage).astype(dtype),
             score_sketch(residual_distances(held_back, scale) / np.exp(cutoff)).astype(dtype),
         )
-        apart = _told(batch, told, [rows, targets], np.abs(fit.residuals) / np.maximum(scale, 1e-300))
+        scores = np.abs(fit.residuals) / np.maximum(scale, 1e-300) if told else None
+        apart = _told(batch, told, [rows, targets], scores)
         return Solved(point, _counted(groups), filled, apart)
 
     def _pooled(self) -> PooledRegression:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.special import expit
 
 from robustream.kernels.device_arrays import is_device_array
@@ -76,72 +77,156 @@ def fit_rows(
     outputs, size, total = Y.shape[1], columns + 1, float(weights.sum())
     wanted = want_variance and outputs * size**2 <= LARGEST_VARIANCE
     residuals, leverage = np.empty_like(Y, dtype=float), np.empty_like(weights)
+    level, (root, triangular) = float(intercept), _root(inverse)
+    on_device = is_device_array(X)
 
     def work(tile: slice) -> tuple[Array, Array]:
         squares, meat = np.zeros(outputs), np.zeros((outputs if wanted else 0, size, size))
+        score = score_plainly if on_device else _Scores(triangular)
         for block in row_blocks(tile, columns, X):
-            centered = X[block] - center[:columns]
-            residuals[block] = r = Y[block] - center[columns:] - centered @ coef.T
-            w = weights[block]
-            squares += w @ np.square(r)
-            own = np.einsum("ij,ij->i", centered @ inverse, centered) + (1.0 if intercept else 0.0)
-            leverage[block] = h = np.clip(w * own / total, 0.0, 0.99)
-            for output in range(len(meat)):
-                scored = parameter_rows(centered, intercept)
-                scored *= (w * r[:, output] / (1 - h) / total)[:, None]
-                meat[output] += scored.T @ scored
+            parts = X[block], Y[block], weights[block]
+            residuals[block], leverage[block], more, of_rows = score(*parts, center, coef, root, total, level, wanted)
+            squares += more
+            meat += of_rows
         return squares, meat
 
     found = over_rows(work, rows, columns, X)
     squares, meat = (np.sum(sums, axis=0) for sums in zip(*found, strict=True))
     if not wanted:
         return Fitted(residuals, leverage, squares, None)
-    variance = np.empty_like(meat)
+    # Of white rows the plain slope is the identity.
+    back, variance = np.eye(size), np.empty_like(meat)
+    back[:-1, :-1] = root
     for output, middle in enumerate(meat):
-        bread = _bread(X, center[:columns], intercept, residuals[:, output], weights, inverse, times)
+        slopes = _slopes(residuals[:, output], weights if times is None else weights / times)
+        bread = back
+        if slopes is not None:
+            slopes = slopes if times is None else slopes * times
+            bread = back @ _inverse_slope(X, center[:columns], root, triangular, slopes, level, total)
         variance[output] = bread @ middle @ bread.T
     return Fitted(residuals, leverage, squares, variance)
 
 
-def _bread(
-    X: Array, center: Array, intercept: bool, residual: Array, weights: Array, inverse: Array, times: Array | None
+def _root(inverse: Array) -> tuple[Array, bool]:
+    """Return R with R R' = inverse, and whether it is a lower triangle; centered rows times R are white."""
+    triangle, failed = linalg.lapack.dpotrf(inverse, lower=True, clean=True)
+    if not failed:
+        return np.asarray(triangle), True
+    unit = np.sqrt(np.where(np.diag(inverse) > 0, np.diag(inverse), 1.0))
+    values, vectors = np.linalg.eigh(inverse / np.outer(unit, unit))
+    return np.asarray(unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))), False
+
+
+def score_plainly(
+    X: Array,
+    Y: Array,
+    weights: Array,
+    center: Array,
+    coef: Array,
+    root: Array,
+    total: float,
+    level: float,
+    wanted: bool,
+) -> tuple[Array, Array, Array, Array]:
+    """Return residuals, leverages, weighted squares, and sums of squares of what white rows say of the fit."""
+    columns = X.shape[1]
+    centered = X - center[:columns]
+    residuals = Y - center[columns:] - centered @ coef.T
+    white = parameter_rows(centered @ root, level > 0)
+    own = np.clip(weights * np.einsum("ij,ij->i", white, white) / total, 0.0, 0.99)
+    meat = np.zeros((len(coef) if wanted else 0, columns + 1, columns + 1))
+    for output in range(len(meat)):
+        scored = white * (weights * residuals[:, output] / (1 - own) / total)[:, None]
+        meat[output] = scored.T @ scored
+    return residuals, own, weights @ np.square(residuals), meat
+
+
+class _Scores:
+    """Does what `score_plainly` does, compiled and by BLAS, in arrays that stay in the cache."""
+
+    def __init__(self, triangular: bool) -> None:
+        self.triangular = triangular
+        self.centered = self.scored = np.empty((0, 0))
+
+    def __call__(
+        self,
+        X: Array,
+        Y: Array,
+        weights: Array,
+        center: Array,
+        coef: Array,
+        root: Array,
+        total: float,
+        level: float,
+        wanted: bool,
+    ) -> tuple[Array, Array, Array, Array]:
+        from robustream.kernels.row_loops import residuals_of, score_rows  # Numba comes with the first batch
+
+        rows, columns = X.shape
+        if len(self.centered) < rows:
+            self.centered, self.scored = np.empty((rows, columns)), np.empty((rows, columns + 1))
+        centered, scored = self.centered[:rows], self.scored[:rows]
+        residuals, own, squares = np.empty((rows, len(coef))), np.empty(rows), np.empty(len(coef))
+        X, Y, coef = np.ascontiguousarray(X), np.ascontiguousarray(Y), np.ascontiguousarray(coef)
+        residuals_of(X, Y, center, coef, centered, residuals)
+        white = _whitened(centered, root, self.triangular)
+        meat = np.empty((len(coef) if wanted else 0, columns + 1, columns + 1))
+        for output in range(len(coef)):
+            squares[output] = score_rows(white, residuals[:, output], weights, total, level, wanted, own, scored)
+            if wanted:
+                meat[output] = scored.T @ scored
+        return residuals, own, squares, meat
+
+
+def _whitened(centered: Array, root: Array, triangular: bool) -> Array:
+    """Return rows times the root; those of a triangle are overwritten, at half of the work."""
+    if not triangular:
+        return np.asarray(centered @ root)
+    white = linalg.blas.dtrmm(1.0, root, centered.T, lower=1, trans_a=1, overwrite_b=1)
+    return np.asarray(white.T)
+
+
+def _inverse_slope(
+    X: Array, center: Array, root: Array, triangular: bool, slopes: Array, level: float, total: float
 ) -> Array:
-    """Return the inverse of the slope of the weighted equation for the coefficients and the level."""
-    size = len(inverse) + 1
-    plain = np.zeros((size, size))
-    plain[:-1, :-1], plain[-1, -1] = inverse, 1.0
-    slopes = _slopes(residual, weights if times is None else weights / times)
-    if slopes is None:
-        return plain
-    slopes = slopes if times is None else slopes * times
-    # In units in which the plain slope is the identity.
-    values, vectors = np.linalg.eigh(plain)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    slopes_of_rows = slopes
+    """Return the inverse of the slope of the weighted equation, of white rows."""
+    size = X.shape[1] + 1
 
     def work(tile: slice) -> Array:
         found = np.zeros((size, size))
         for block in row_blocks(tile, size, X):
-            white = parameter_rows(X[block] - center, intercept) @ root
-            found += (white * slopes_of_rows[block, None]).T @ white
+            centered = X[block] - center
+            white = centered @ root if is_device_array(X) else _whitened(centered, root, triangular)
+            white = parameter_rows(white, level > 0)
+            found += (white * slopes[block, None]).T @ white
         return found
 
-    values, vectors = np.linalg.eigh(np.sum(over_rows(work, X.shape[0], X.shape[1], X), axis=0) / float(weights.sum()))
-    return np.asarray(root @ (vectors / np.maximum(values, _LEAST_SLOPE)) @ vectors.T @ root)
+    values, vectors = np.linalg.eigh(np.sum(over_rows(work, X.shape[0], X.shape[1], X), axis=0) / total)
+    return np.asarray((vectors / np.maximum(values, _LEAST_SLOPE)) @ vectors.T)
 
 
 def _slopes(residual: Array, weights: Array) -> Array | None:
     """Return psi' of each row; None where weights are 0 or 1, and do not fall with the residual."""
     if np.all((weights == 0) | (weights == 1)) or len(residual) < 4 * _FEWEST_IN_BIN:
         return None
-    order = np.argsort(residual, kind="stable")
-    parts = np.array_split(order, max(4, min(_BINS, len(order) // _FEWEST_IN_BIN)))
-    at = np.array([residual[part].mean() for part in parts])
-    pull = np.array([(weights[part] * residual[part]).mean() for part in parts])
+    from robustream.kernels.row_loops import bin_means, slopes_at  # Numba comes with the first batch
+
+    count = max(4, min(_BINS, len(residual) // _FEWEST_IN_BIN))
+    if is_device_array(residual):
+        parts = np.array_split(np.argsort(residual, kind="stable"), count)
+        at = np.array([residual[part].mean() for part in parts])
+        pull = np.array([(weights[part] * residual[part]).mean() for part in parts])
+    else:  # numbers are sorted sooner than places
+        ends = np.array([part[-1] for part in np.array_split(np.sort(residual), count)])
+        at, pull = bin_means(residual, weights, ends[:-1])
     steps = np.diff(at)
     if not np.all(steps > 0):
         return None
-    slopes: Array = np.interp(residual, (at[1:] + at[:-1]) / 2, np.diff(pull) / steps)
+    places, values = (at[1:] + at[:-1]) / 2, np.diff(pull) / steps
+    if is_device_array(residual):
+        return np.asarray(np.interp(residual, places, values))
+    slopes = np.empty(len(residual))
+    slopes_at(residual, places, values, slopes)
     return slopes
 
 

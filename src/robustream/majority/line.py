@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -59,6 +60,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dtrtri
 
+from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.row_loops import in_units, line_distances
 from robustream.kernels.rows import over_rows, row_blocks
 from robustream.majority.columns import (
     FARTHEST,
@@ -133,6 +136,9 @@ KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may b
 MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 STEPS = 10  # parts of a view between which a threshold may lie
+FITTED = 10  # rows for each one searched that models are fitted to in the end, of more rows
+LONG_WAY, SHORT_WAY = 6, 2  # most steps of fitting a model to more rows, and to still more
+CLEAR_PART, UNCLEAR_PART = 8, 2  # and parts of all rows, where good and bad ones are clear or overlap
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
 
@@ -748,7 +754,7 @@ def judge(
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
         return Found(_cut(best.b, signed if not agrees else deepest), "their targets lie apart from the others' line")
     second = best.form != "none" and best.w2.sum() > 0.5 * off.sum()
-    rule = _posterior(best, clear, second)
+    rule = _Posterior(best, clear, second)
     return Found(rule, "they follow another line" if second else "they follow no line", False)
 
 
@@ -766,20 +772,33 @@ def _cut(b: Array, gap: Gap) -> Rule:
     return _sharp(lambda A: gap.beyond(A[:, -1] - A[:, :-1] @ b))
 
 
-def _posterior(best: TwoLines, clear: bool, second: bool) -> Rule:
-    """Return the rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
+@dataclass(frozen=True)
+class _Posterior:
+    """The rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
 
-    def rule(A: Array) -> tuple[Array, Mask]:
-        full = best.settle(A, 6 if len(A) < 20 * best.n else 2)
-        if not clear or not second:
-            return (full.w1 if clear else full.w1 * full.near * full.tail), full.w1 < 0.5
+    best: TwoLines
+    clear: bool
+    second: bool
+    settled: bool = False  # whether the model stays as it is
+
+    def settle(self, A: Array, steps: int) -> _Posterior:
+        """Return the rule of the model that is fitted to these rows, for all rows, block by block."""
+        return replace(self, best=self.best.settle(A, steps), settled=True)
+
+    def __call__(self, A: Array) -> tuple[Array, Mask]:
+        if self.settled:
+            full = self.best.spread(A, self.best.prior)
+        else:
+            full = self.best.settle(A, LONG_WAY if len(A) < 2 * FITTED * self.best.n else SHORT_WAY)
+        if not self.clear or not self.second:
+            return (full.w1 if self.clear else full.w1 * full.near * full.tail), full.w1 < 0.5
         # What only the background claims comes back where the fit without it cannot tell.
-        z = np.abs(full.r1) / (full.s * np.sqrt(1 + leverage(A[:, :-1], full.L)))
-        unknown = (z < FAR) & ((full.w2 < 0.5) | (np.abs(full.r1) > FAR * full.s))
-        gone = (full.w1 <= 0.5) & ~unknown
+        some = np.flatnonzero(full.w1 <= 0.5)
+        off = np.abs(full.r1[some])
+        near = off < FAR * full.s * np.sqrt(1 + leverage(A[some][:, :-1], full.L))
+        gone = np.zeros_like(full.near)
+        gone[some] = ~near | ((full.w2[some] >= 0.5) & (off <= FAR * full.s))
         return (~gone).astype(float), gone
-
-    return rule
 
 
 # --- a table ------------------------------------------------------------------------------------------------------
@@ -787,6 +806,12 @@ def _posterior(best: TwoLines, clear: bool, second: bool) -> Rule:
 
 def _group(members: Mask, reason: str) -> Group:
     return Group(int(members.sum()), float(members.mean()), math.nan, reason, members)
+
+
+def _middles(ordered: Array) -> Array:
+    """Return the median of each sorted row."""
+    n = ordered.shape[1]
+    return np.asarray((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2)
 
 
 def filled_rows(S: Array, t: Array, X: Array, y: Array) -> Mask | None:
@@ -855,18 +880,22 @@ def majority_line(
     m, rng = len(t), np.random.default_rng(seed)
     if m < LEAST_PER_COLUMN * (p + 1):
         return Line((~stuck).astype(float) if m else np.ones_like(stuck, dtype=float), tuple(groups) if m else ())
-    center, middle = np.median(np.ascontiguousarray(S.T), axis=1), np.median(t)
-    unit, spread = NORMAL_MAD * np.median(np.abs(S.T - center[:, None], order="C"), axis=1), S.std(axis=0)
+    ordered, middle = sorted_columns(S), np.median(t)
+    center, spread = _middles(ordered), ordered.std(axis=1)
+    unit = NORMAL_MAD * _middles(np.sort(np.abs(ordered - center[:, None]), axis=1))
     unit = np.where(unit > 1e-9 * spread, unit, np.where(spread > 0, spread, 1.0))
     scale = NORMAL_MAD * float(np.median(np.abs(t - middle))) or float(t.std()) or 1.0
 
     def rows(X: Array, y: Array, noise: Array | None) -> Array:
         A = np.empty_like(X, shape=(len(X), p + 2), dtype=float)
-        for block in row_blocks(slice(0, len(X)), p, X):
-            np.subtract(X[block], center, out=A[block, :p])
-            A[block, :p] /= unit
-        A[:, p] = 1.0
-        A[:, p + 1] = (y - middle) / scale
+        if is_device_array(X):
+            for block in row_blocks(slice(0, len(X)), p, X):
+                np.subtract(X[block], center, out=A[block, :p])
+                A[block, :p] /= unit
+            A[:, p] = 1.0
+            A[:, p + 1] = (y - middle) / scale
+        else:
+            in_units(X, y, center, unit, middle, scale, A)
         return A if noise is None else A / noise[:, None]
 
     A = rows(S, t, None if noise is None else noise[some])
@@ -895,18 +924,53 @@ def majority_line(
         removed.append(np.flatnonzero(left)[gone])
         left[removed[-1]] = False
     W = (~stuck).astype(float)  # copies have the weight of the row that stood for them
-    by_row = all(group.by_row for group in found)
+    by_row = all(group.by_row for group in found) or (n > FITTED * m and not is_device_array(X))
+    rules: list[Rule] = []
+    if by_row and not all(group.by_row for group in found):
+        # Models are fitted to more rows than were searched, so that they do not make the answer less certain: its
+        # variance grows by less than a twentieth.
+        clear = all(group.by_row or (isinstance(group.rule, _Posterior) and group.rule.clear) for group in found)
+        size = max(FITTED * m, n // (CLEAR_PART if clear else UNCLEAR_PART))
+        most = np.argpartition(keys, (FITTED * m, size))[:size]
+        early = np.arange(size) < FITTED * m  # from there few steps are left
+        whole = ~np.asarray(stuck[most])
+        early, most = early[whole], most[whole]
+        others = None if noise is None else noise[most]
+        among = rows(np.asarray(X[most], dtype=float), np.asarray(y[most], dtype=float), others)
+        for group in found:
+            rule = group.rule
+            if isinstance(rule, _Posterior):
+                rule = rule.settle(among[early], LONG_WAY)
+                rule = rule if early.all() else rule.settle(among, SHORT_WAY)
+            rules.append(rule)
+            if len(rules) < len(found):
+                stays = ~rule(among)[1]
+                among, early = among[stays], early[stays]
+    elif by_row:
+        rules = [group.rule for group in found]
     b, L = fit_weighted(A[left])
-    lengths, sizes = np.empty_like(W), np.empty_like(W)
-    marks = [np.zeros_like(stuck) for _ in found] if by_row else []
+    lengths, sizes, shares = np.empty_like(W), np.empty_like(W), np.ones_like(W)
+    marks = [np.zeros_like(stuck) for _ in rules]
 
     def judge(tile: slice) -> None:
         for block in row_blocks(tile, p, X):
-            A = rows(X[block], y[block], None if noise is None else noise[block])
-            lengths[block] = np.abs(A[:, -1] - A[:, :-1] @ b)
-            sizes[block] = np.sqrt(squared_lengths(A[:, :p]))
-            for mark, group in zip(marks, found, strict=False):
-                mark[block] = group.rule(A)[1]
+            others = None if noise is None else noise[block]
+            if is_device_array(X):
+                A = rows(X[block], y[block], others)
+                lengths[block] = np.abs(A[:, -1] - A[:, :-1] @ b)
+                sizes[block] = np.sqrt(squared_lengths(A[:, :p]))
+            else:
+                line_distances(X[block], y[block], center, 1 / unit, b, middle, scale, lengths[block], sizes[block])
+                if others is not None:
+                    lengths[block] /= others
+                    sizes[block] /= others
+                A = rows(X[block], y[block], others) if rules else lengths[:0, None]
+            left_now = np.ones_like(stuck[block])
+            for mark, rule in zip(marks, rules, strict=True):  # each judges what those before it have left
+                weights, gone = rule(A)
+                mark[block] = gone & left_now
+                shares[block] = shares[block] * np.where(left_now, weights, 1.0)
+                left_now = left_now & ~gone
 
     if m < n or by_row:
         over_rows(judge, n, p, X)
@@ -915,9 +979,10 @@ def majority_line(
         # known of it where they lie. Far from the line, or far in x and not on it.
         known = L * math.sqrt(n / np.count_nonzero(left))  # as all rows would know it
         usual = NORMAL_MAD * float(np.median(np.abs(A[left, -1] - A[left, :-1] @ b)))
-        away = max(gap(lengths[~stuck]), ROUNDING)
+        told = ~stuck if stuck.any() else slice(None)
+        away = max(gap(lengths[told]), ROUNDING)
         gone = np.zeros_like(stuck)
-        for far, limit in ((lengths > away, away), (sizes > gap(sizes[~stuck]), max(FAR * usual, ROUNDING))):
+        for far, limit in ((lengths > away, away), (sizes > gap(sizes[told]), max(FAR * usual, ROUNDING))):
             some = np.flatnonzero(far & ~stuck)
             if 0 < len(some) <= FEW * n:
                 those = rows(X[some], y[some], None if noise is None else noise[some])
@@ -927,15 +992,15 @@ def majority_line(
             W[gone] = 0.0
     for mark, group in zip(marks, found, strict=False):
         groups.append(_group(mark & (W > 0), group.reason))
-        W[mark] = 0.0
+    W *= shares
     A = A if by_row else rows(X, y, noise)
     for group in () if by_row else found:
-        inside = np.flatnonzero(W > 0)
-        weights, gone = group.rule(A[inside] if len(inside) < n else A)
+        there = np.flatnonzero(W > 0)
+        weights, gone = group.rule(A[there] if len(there) < n else A)
         members = np.zeros_like(stuck)
-        members[inside[gone]] = True
+        members[there[gone]] = True
         groups.append(_group(members, group.reason))
-        W[inside] *= weights
+        W[there] *= weights
     if found and float(W.sum()) < HALF_OF_ROWS * n:  # nor has any part of all rows
         return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]))
     return Line(W, tuple(groups))

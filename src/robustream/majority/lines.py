@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from robustream.kernels.device_arrays import is_device_array
@@ -68,7 +69,11 @@ def fit_weighted(A: Array, w: Array | None = None) -> tuple[Array, Array]:
 
 def leverage(D: Array, L: Array) -> Array:
     """Return d' (L L')^-1 d of each row."""
-    Z = D @ dtrtri(L, lower=1)[0].T
+    inverse = dtrtri(L, lower=1)[0]
+    if is_device_array(D):
+        Z = D @ inverse.T
+    else:  # the product with a triangle is half of the work
+        Z = dtrmm(1.0, inverse, np.array(D, dtype=float, order="C").T, lower=1, overwrite_b=1).T
     return np.einsum("ij,ij->i", Z, Z)
 
 
@@ -563,9 +568,10 @@ class TwoLines:
         h = leverage(A[:, : self.k], L)
         return 0.5 * np.log(total * h / np.maximum(1 - w * h, 1e-6) + 1e-12)
 
-    def _local(self) -> None:
-        self.near = self.prior > LOCAL * self.prior.max()
-        self.other = 1 - self.prior > LOCAL * (1 - self.prior.min())
+    def _local(self, told: Array | None = None) -> None:
+        told = self.prior if told is None else told
+        self.near = self.prior > LOCAL * told.max()
+        self.other = 1 - self.prior > LOCAL * (1 - told.min())
 
     def expect(self) -> float:
         """Work out the posteriors; return by how much the log likelihood rose."""
@@ -618,8 +624,8 @@ class TwoLines:
         size = self.k + 2 + second + np.count_nonzero(self.a[1:]) + math.isfinite(self.nu)
         return self.ll - 0.5 * size * math.log(self.n)
 
-    def spread(self, A: Array) -> TwoLines:
-        """Return the same model with the posteriors of other rows."""
+    def spread(self, A: Array, told: Array | None = None) -> TwoLines:
+        """Return the same model with the posteriors of other rows; `told` are the priors of all, if these are some."""
         full = TwoLines(A, self.w1, self.w2, self.c, self.floor, self.form, self.nu, steps=2)
         for name in ("b", "g", "s", "t", "q", "a", "L", "shift", "scatters", "middle"):
             if hasattr(self, name):
@@ -631,7 +637,7 @@ class TwoLines:
             if self.a[1 + j]:
                 f += self.a[1 + j] * (full._distance(A, *self.scatters[j]) - self.middle[j])
         full.prior = _logistic(f)
-        full._local()
+        full._local(told)
         full.r1, full.r2 = A[:, -1] - A[:, :-1] @ self.b, A[:, -1] - A[:, :-1] @ self.g
         full.expect()
         return full

@@ -328,10 +328,11 @@ class Run:
             mask = self.space.known(part, point)
             return None if mask is None or mask.ndim != 1 or len(mask) < columns else mask[:columns]
 
-        # Verdicts on all batches are dear; a few batches without gaps, of which one is believed, are all it takes.
+        # Verdicts on all batches are dear; a few batches without gaps, of which one is believed, are all it takes; so
+        # are all there are.
         held = self.plan.aggregator.held_points(self.complete.state)
         whole = (point for point in held if all(known(part, point) is None for part in parts))
-        if len(list(islice(whole, _WHOLE_BATCHES))) == _WHOLE_BATCHES:
+        if len(list(islice(whole, _WHOLE_BATCHES))) == min(_WHOLE_BATCHES, len(held)):
             return
         points = self.believed
         for part in parts:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Point", "Points", "Space", "known_moments", "move_moments", "unknown_moments"]
+__all__ = ["Array", "Point", "Points", "Space", "known_moments", "move_moments", "unknown_moments", "without_gaps"]
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 # A point of a product space: one array for each thing that was estimated, None where the batch could not tell.
@@ -50,6 +50,11 @@ def known_moments(moments: Array) -> tuple[Array, NDArray[np.bool_] | None]:
     cleared = moments.copy()
     cleared[~known, ~known] = 0
     return cleared, known
+
+
+def without_gaps(values: Array) -> Array:
+    """Return values with 0 in place of NaN and large numbers in place of infinity; as they are where all are finite."""
+    return values if np.isfinite(values.sum()) else np.nan_to_num(values)
 
 
 def move_moments(moments: Array, before: Array, after: Array) -> Array:

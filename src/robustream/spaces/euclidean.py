@@ -58,7 +58,10 @@ class Euclidean(Space):
         # A few numbers of all points at a time, so that no copy of the points as a whole is made; not by BLAS, whose
         # own threads would get in the way of these.
         step = max(1, _AT_ONCE // len(mixtures))
-        run_tiles(add, [slice(start, start + step) for start in range(0, len(total), step)])
+        if len(total) <= step:
+            add(slice(0, len(total)))
+        else:
+            run_tiles(add, [slice(start, start + step) for start in range(0, len(total), step)])
         return total.reshape(mixtures[0].shape).astype(mixtures[0].dtype, copy=False)
 
     def distances(self, mixture: Array, points: Points) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point, known_moments, move_moments
+from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.product import Part, PartMean, Places, ProductSpace, Quantity
 
@@ -329,7 +329,7 @@ class LinearModels(ProductSpace):
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         linear = _named(point)
         assert y is not None
-        residuals = y.reshape(len(y), -1) - linear.y_center - np.nan_to_num(X - linear.x_center) @ linear.coef.T
+        residuals = y.reshape(len(y), -1) - linear.y_center - without_gaps(X - linear.x_center) @ linear.coef.T
         return residual_distances(residuals, np.exp(linear.log_scale))
 
 

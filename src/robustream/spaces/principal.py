@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from robustream.spaces.base import Array, Point, known_moments, move_moments
+from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
 from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
@@ -272,7 +272,7 @@ class PrincipalModels(ProductSpace):
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         principal = _named(point)
         # A missing cell speaks neither for nor against a row.
-        standard = np.nan_to_num((X - principal.mean) / np.exp(principal.log_scale))
+        standard = without_gaps((X - principal.mean) / np.exp(principal.log_scale))
         distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, principal.noise)
         return largest_over_cutoffs(distances, np.exp(principal.log_cutoffs))
 
@@ -339,22 +339,32 @@ def turning(values: Array, vectors: Array, which: int) -> Array:
     return np.asarray(vectors / np.where(gaps == 0, np.nan, gaps))
 
 
+# Up to so many components distances are worked out row by row; BLAS is faster for more.
+_MOST_COMPILED = 8
+
+
 def principal_distances(
     standard: Array, components: Array, explained_variance: Array, noise: float
 ) -> tuple[Array, Array]:
     """Return the orthogonal and the score distance of centred rows, both in units of their variances."""
-    scores = standard @ components.T
     tiny = np.finfo(np.float64).tiny
-    score = np.sqrt(np.square(scores.astype(np.float64)) @ (1 / np.maximum(explained_variance, tiny)))
-    outside = standard.shape[1] - len(components)
+    outside, factors = standard.shape[1] - len(components), 1 / np.maximum(explained_variance, tiny)
+    if isinstance(standard, np.ndarray) and len(components) <= _MOST_COMPILED and standard.flags.c_contiguous:
+        from robustream.kernels.row_loops import subspace_squares  # Numba comes with the first batch
+
+        score, left = np.empty(len(standard)), np.empty(len(standard))
+        largest = subspace_squares(standard, np.ascontiguousarray(components), factors, score, left)
+    else:
+        scores = standard @ components.T
+        score = np.square(scores.astype(np.float64)) @ factors
+        left = np.square(standard - scores @ components).sum(axis=1, dtype=np.float64) if outside else score
+        largest = float(np.square(standard).max(initial=0.0))
     if outside == 0:
-        return np.zeros(len(standard)), score
-    residual = standard - scores @ components
+        return np.zeros(len(standard)), np.sqrt(score)
     # Where all variance lies within the subspace, what is left of a row is rounding error.
-    floor = (_DIGITS * np.finfo(standard.dtype).eps) ** 2 * (np.square(standard).max(initial=0.0) + 1.0)
+    floor = (_DIGITS * np.finfo(standard.dtype).eps) ** 2 * (largest + 1.0)
     variance = max(noise, float(floor), tiny)
-    orthogonal = np.sqrt(np.square(residual).sum(axis=1, dtype=np.float64) / (variance * outside))
-    return orthogonal, score
+    return np.sqrt(left / (variance * outside)), np.sqrt(score)
 
 
 def largest_over_cutoffs(distances: tuple[Array, Array], cutoffs: Array) -> Array:

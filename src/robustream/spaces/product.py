@@ -192,6 +192,7 @@ class ProductSpace(ABC):
 
     def why_not(self, point: Point) -> str | None:
         """Return the reason why a tuple of arrays is no point of this space, or None if it is one."""
+        point = self.read(point)
         for place, part in enumerate(self.parts):
             value = self.express(place, point)
             if value is not None and (reason := part.space.why_not(value)):
