@@ -206,3 +206,14 @@ def test_rows_that_any_such_model_fits_exactly_are_worth_a_warning(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error", rs.errors.FewRowsWarning)
         model.fit(X)
+
+
+@pytest.mark.parametrize(
+    "cells", [["x"] * 60, np.full(60, "2020-01-01", dtype="datetime64[ns]")], ids=["text", "dates"]
+)
+@pytest.mark.parametrize("model", [rs.OutlierRobustPCA(2), rs.OutlierRobustRegressor(), rs.OutlierRobustCovariance()])
+def test_columns_that_hold_no_numbers_are_named(model, cells):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS, columns=list("abcd")).assign(city=cells)
+    with pytest.raises(rs.errors.InvalidInputError, match=r"no numbers: 'city'\. .*categorical"):
+        model.fit(frame, TARGET)

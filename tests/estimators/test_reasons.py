@@ -228,3 +228,29 @@ def test_calibration_is_saved_and_survives_the_mean(tmp_path):
     wide = rng.normal(size=(1200, 501))
     with pytest.raises(NotEnoughRowsError, match="more columns"):
         rs.OutlierRobustRegressor().fit(wide, wide[:, 0]).outlier_pvalues(wide, wide[:, 0])
+
+
+def test_a_rare_level_is_no_reason_for_a_bad_target():
+    """It is far out in x, but the row is an outlier by its residual."""
+    rng = np.random.default_rng(0)
+    X, y = line(rng, 3000)
+    flag = np.zeros(3000)
+    flag[::500] = 1.0
+    X = np.column_stack([X, flag])
+    model = rs.OutlierRobustRegressor().fit(X, y)
+    y[::500] += 12.0
+    found = model.explain(X, y)
+    rare = np.isin(found.row, np.arange(0, 3000, 500))
+    assert rare.sum() == 6  # one reason each
+    assert set(found.column[rare]) == {"y"}
+    assert np.all(found.share[rare] > 0.95)
+
+
+def test_each_of_two_bad_targets_is_a_reason():
+    rng = np.random.default_rng(0)
+    X, y = line(rng, 1000)
+    Y = np.column_stack([y, X @ [0.5, 0.5, -1.0, 2.0] + rng.normal(size=1000)])
+    model = rs.OutlierRobustRegressor().fit(X, Y)
+    Y[7] += 30.0, -30.0  # no cell of x would move them so
+    found = model.explain(X, Y)
+    assert set(found.column[found.row == 7]) == {"y0", "y1"}

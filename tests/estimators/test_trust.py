@@ -257,3 +257,17 @@ def test_intervals_of_new_rows_end_where_the_noise_does(batches):
     # 2.5% each were asked for; without taking the blur out 0.4% lie below.
     assert 0.008 < np.mean(below) < 0.035
     assert np.mean(above) == pytest.approx(0.025, abs=0.006)
+
+
+@pytest.mark.parametrize("batches_with_it", [(3,), (3, 9), (0, 4, 8, 12)])
+def test_a_level_that_few_batches_have_is_known_no_better_than_its_rows_tell(batches_with_it):
+    """Its coefficient is fitted to these batches, so that they hardly differ from it."""
+    rng = np.random.default_rng(0)
+    model = rs.OutlierRobustRegressor()
+    for batch in range(16):
+        X = rng.normal(size=(200, 3))
+        X[:, 2] = (batch in batches_with_it) & (np.arange(200) < 10)
+        model.partial_fit(X, X @ [1.0, 2.0, 0.5] + 3 + rng.normal(size=200))
+    right = 1 / np.sqrt(10 * len(batches_with_it))
+    assert 0.9 * right < model.coef_stderr_[2] < 2.5 * right
+    assert model.coef_stderr_[0] == pytest.approx(1 / np.sqrt(3200), rel=0.5)

@@ -158,7 +158,7 @@ def test_units_do_not_matter(scale, shift, target):
     assert np.mean((plain.weights > 0.5) == (moved.weights > 0.5)) > 0.99
 
 
-@pytest.mark.parametrize("rows", [3, 10, 17])
+@pytest.mark.parametrize("rows", [3, 10, 11])
 def test_too_few_rows_are_no_evidence(rows):
     rng = np.random.default_rng(rows)
     X, y = rng.normal(size=(rows, 3)), rng.normal(size=rows)
@@ -447,3 +447,29 @@ def test_a_large_table_with_another_line_is_judged_by_models_of_more_rows_in_any
     coef = np.linalg.lstsq(X * line.weights[:, None] ** 0.5, y * line.weights**0.5, rcond=None)[0]
     assert np.abs(coef - [1.0, 2.0, -1.0]).max() < 0.05
     assert not np.all((line.weights == 0) | (line.weights == 1))
+
+
+@pytest.mark.parametrize(("rows", "columns", "bad"), [(20, 2, 4), (21, 5, 4), (40, 3, 6)])
+def test_a_few_rows_far_off_in_a_small_table_are_left_out(rows, columns, bad):
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(rows, columns))
+        y = X.sum(axis=1) + rng.normal(size=rows) + 3
+        y[:bad] += 20 * rng.choice([-1, 1], bad) * rng.uniform(1, 2, bad)
+        left = ~majority_line(X, y).believed
+        found += left[:bad].all() and left.sum() <= bad + 1
+    assert found >= 8
+
+
+@pytest.mark.parametrize("noise", ["normal", "t3", "exponential", "uneven", "bend"])
+def test_honest_small_tables_are_whole(noise):
+    left = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n, p = ((20, 1), (20, 5), (30, 2), (60, 3))[seed % 4]
+        X = rng.normal(size=(n, p))
+        e = {"t3": rng.standard_t(3, n), "exponential": rng.exponential(size=n)}.get(noise, rng.normal(size=n))
+        e = e * np.abs(X[:, 0]) if noise == "uneven" else e + 2 * X[:, 0] ** 2 if noise == "bend" else e
+        left += not majority_line(X, X.sum(axis=1) + e).believed.all()
+    assert left == 0

@@ -6,6 +6,7 @@ Each kind of model is a command of a few lines; the options that all of them hav
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,6 +34,7 @@ from robustream.cli.options import (
     same_place,
     sources_argument,
 )
+from robustream.errors import RowsLeftOutWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -227,6 +229,9 @@ def _fit(
     with claim(out, report), ExitStack() as stack:
         where = engine if scheduler is None else stack.enter_context(_dask(scheduler))
         progress = not quiet and errors.is_terminal
+        if not quiet:  # the headline says it
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", RowsLeftOutWarning)
         model = fit_model(estimator, list(sources), engine=where, progress=progress, **arguments)
         fitted = time.perf_counter()
         save(model, out, extra=model.fit_notes_)

@@ -6,6 +6,8 @@ from rows, `placed` for fitted attributes, which lie with the rows that were las
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +32,7 @@ __all__ = [
     "fill_gaps",
     "given_back",
     "lent_rows",
+    "naming_columns",
     "place_learner",
     "placed",
     "require_device",
@@ -38,6 +41,10 @@ __all__ = [
     "take_weights",
     "with_gaps",
 ]
+
+
+# Columns that an error names.
+_MOST_NAMED = 5
 
 
 class AnswerMixin:
@@ -114,14 +121,15 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if is_plain_table(estimator, X, reset=reset, minimum=minimum):
         return X
     if not is_device_array(X):
-        return validate_data(
-            estimator,
-            with_gaps(dense_batch(X)),
-            dtype=[np.float64, np.float32],
-            reset=reset,
-            ensure_min_samples=minimum,
-            ensure_all_finite="allow-nan" if getattr(estimator, "takes_gaps", False) else True,
-        )
+        with naming_columns(X):
+            return validate_data(
+                estimator,
+                with_gaps(dense_batch(X)),
+                dtype=[np.float64, np.float32],
+                reset=reset,
+                ensure_min_samples=minimum,
+                ensure_all_finite="allow-nan" if getattr(estimator, "takes_gaps", False) else True,
+            )
     from robustream.kernels.gpu.api import all_finite
     from robustream.kernels.gpu.device import matrix
 
@@ -136,6 +144,30 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if not all_finite(rows):
         raise InvalidInputError(f"Input X of {name} contains NaN or infinity; drop or fill those rows first.")
     return rows
+
+
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Name the columns of a data frame that hold no numbers, where its rows turn out not to be numbers."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        wrong = [str(name) for name in getattr(X, "columns", ()) if _holds_no_numbers(X[name])]
+        if not wrong:
+            raise
+        names = ", ".join(map(repr, wrong[:_MOST_NAMED])) + (" and others" if len(wrong) > _MOST_NAMED else "")
+        raise InvalidInputError(
+            f"columns of X hold text, dates or other things that are no numbers: {names}. Leave them out, encode them "
+            "(scikit-learn's ColumnTransformer), or let robustream.fit make categories of them (categorical=[...])"
+        ) from error
+
+
+def _holds_no_numbers(column: Any) -> bool:
+    try:
+        np.asarray(with_gaps(column), dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return getattr(getattr(column, "dtype", None), "kind", "") in "mM"
 
 
 def take_weights(sample_weight: Any, rows: int, *, only_zeros: bool = False) -> NDArray[Any] | None:

@@ -27,7 +27,7 @@ from robustream.learners.uncertainty import LEVELS
 from robustream.runs.notes import left_out_of
 from robustream.runs.run import Run
 from robustream.spaces import Array
-from robustream.spaces.linear import LinearPoint
+from robustream.spaces.linear import LinearPoint, invert_moments
 
 __all__ = ["IntervalsMixin"]
 
@@ -269,7 +269,7 @@ def _uncertainty(run: Run, parameters: int) -> tuple[Array, Array]:
         asked = space.asked(points, run.value, answer)
         between, batches = _spread(asked, shares, aggregator), 1 / float(np.square(shares).sum()) - 1
         if len(points) >= BATCHES_FOR_SPREAD or within is None:
-            return _scaled(within, between), np.full((outputs, columns + 1), max(batches, 1.0))
+            return _of_batches(run, _scaled(within, between), batches)
         assert within is not None
         # What batches differ by beyond their own noise is known by so few numbers only (Satterthwaite).
         known = np.einsum("oii->oi", within)
@@ -279,6 +279,37 @@ def _uncertainty(run: Run, parameters: int) -> tuple[Array, Array]:
     if within is None:
         return np.full((outputs, columns + 1, columns + 1), np.nan), np.ones((outputs, columns + 1))
     return within, freedom
+
+
+def _of_batches(run: Run, between: Array, batches: float) -> tuple[Array, Array]:
+    """Return a covariance that the spread of many batches tells, and its degrees of freedom.
+
+    A coefficient that few of them know of, as that of a rare level, is fitted to these: they differ from it by less
+    than its error. What is known of it by the noise of its rows then stands, where that is more.
+    """
+    outputs, size = between.shape[:2]
+    freedom, columns = np.full((outputs, size), max(batches, 1.0)), size - 1
+    space: Any = run.space
+    informed = space.informed(run.believed, run.believed_shares, run.value)
+    if informed is None or run.answer.covariance is None:
+        return between, freedom
+    # Of batches that would know as much if all knew the same.
+    number = 1 / np.maximum(np.square(informed).sum(axis=0), 1 / len(informed))
+    few = number < BATCHES_FOR_SPREAD
+    if not few.any():
+        return between, freedom
+    known = np.diag(invert_moments(run.answer.covariance, columns, space.alpha)) / run.believed_rows.sum()
+    least = np.square(run.answer.scale.astype(np.float64))[:, None] * np.where(few, known, 0.0)
+    told = np.einsum("oii->oi", between)[:, :columns]
+    # Deviations from a mean of so many batches are too small by the part that each has in it.
+    wanted = np.maximum(told * np.where(few, (1 - 1 / (batches + 1)) / (1 - 1 / np.maximum(number, 2.0)), 1.0), least)
+    beyond = np.square(1 - np.where(few, least / np.maximum(wanted, 1e-300), 0.0))
+    freedom[:, :columns] = np.maximum(np.minimum(batches, number - 1), 1.0) / np.maximum(beyond, 1e-9)
+    factor = np.ones((outputs, size))
+    factor[:, :columns] = np.sqrt(np.where(told > 0, wanted / np.where(told > 0, told, 1.0), 0.0))
+    found = between * factor[:, :, None] * factor[:, None, :]
+    np.einsum("oii->oi", found)[:, :columns] = wanted
+    return found, freedom
 
 
 def _spread(asked: Array, shares: Array, aggregator: Aggregator) -> Array:

@@ -3,8 +3,12 @@
 **Reasons.** Under the model's mean and covariance a row has the squared distance z'Pz, P being the inverse. If cell j
 is taken as missing, its expected value given the others is z_j - (Pz)_j / P_jj, and the distance falls by
 (Pz)_j^2 / P_jj: the cell with the largest fall is the first reason. Further ones are found given that those before are
-missing, until what is left is ordinary. The share of a reason is its fall over the whole squared distance. In a
-regression the row is that of columns and targets together, so that a bad target and a bad cell of x are told apart.
+missing, until what is left is ordinary. The share of a reason is its fall over the whole squared distance.
+
+In a regression the row is that of columns and targets together, so that a bad target and a bad cell of x are told
+apart, but what makes it an outlier is its residual: a cell is a reason if the squared residual, in units of what is not
+known of it, falls by half once the cell is missing, and its share is what that falls by. A rare level of a category, or
+good leverage, is far out in x and no reason.
 
 **P values.** The share of the believed rows that lie as far out (`learners.calibration`): no law is assumed, but for
 how their tail goes on beyond the farthest. With a false-discovery rate rows are called outliers by Benjamini and
@@ -31,6 +35,8 @@ __all__ = ["Reasons", "ReasonsMixin", "RowModel", "find_reasons"]
 # The share of ordinary rows that lie beyond what counts as ordinary once reasons are taken out.
 _RATE = 0.01
 _MOST_REASONS = 3
+# In a regression, the part of its squared residual that a row loses with a cell that is a reason.
+_TELLING = 0.5
 # Numbers worked on at a time (32 MB).
 _AT_ONCE = 4_000_000
 
@@ -71,6 +77,7 @@ class RowModel(NamedTuple):
     precision: Array
     names: tuple[str, ...]
     given: int = 0  # cells at the beginning of which nothing is known: they are no reasons
+    targets: int = 0  # cells at the end that the others predict: a row is an outlier by their residuals
 
 
 class ReasonsMixin:
@@ -190,7 +197,30 @@ def _without(model: RowModel, missing: NDArray[np.bool_]) -> RowModel:
     beside, own = model.precision[np.ix_(missing, there)], model.precision[np.ix_(missing, missing)]
     own = own + np.eye(len(own)) * (1e-12 * float(np.abs(own).max(initial=0.0)) + 1e-300)
     precision = model.precision[np.ix_(there, there)] - beside.T @ np.linalg.solve(own, beside)
-    return model._replace(center=model.center[there], precision=precision, given=int(there[: model.given].sum()))
+    given, targets = int(there[: model.given].sum()), int(there[len(there) - model.targets :].sum())
+    return model._replace(center=model.center[there], precision=precision, given=given, targets=targets)
+
+
+def _residual(pull: Array, given: Array, aims: NDArray[np.intp]) -> Array:
+    """Return the largest squared residual of the targets of each row, in units of what is not known of it."""
+    found: Array = (np.square(pull[:, aims]) / np.maximum(given[:, aims], 1e-300)).max(axis=1, initial=0.0)
+    return found
+
+
+def _residual_without(pull: Array, given: Array, beside: Array, aims: NDArray[np.intp]) -> Array:
+    """Return what `_residual` becomes if each of the cells (rows x cells) is missing.
+
+    `beside` is the precision of targets and cells together, rows x targets x cells.
+    """
+    left = np.zeros_like(pull)
+    for place, aim in enumerate(aims):
+        share = beside[:, place] / np.maximum(given, 1e-300)
+        off = np.square(pull[:, aim, None] - share * pull)
+        known = given[:, aim, None] - share * beside[:, place]
+        own = np.arange(pull.shape[1]) == aim
+        # Nothing is left of a target that is missing itself, or that was found before.
+        left = np.maximum(left, np.where(own | ~np.isfinite(given[:, aim, None]), 0.0, off / np.maximum(known, 1e-300)))
+    return left
 
 
 def _search(model: RowModel, z: Array, most: int) -> list[tuple[Any, ...]]:
@@ -199,13 +229,17 @@ def _search(model: RowModel, z: Array, most: int) -> list[tuple[Any, ...]]:
     # Cells that nothing is known of, as of constant columns, must not make systems singular.
     precision = model.precision + np.eye(cells) * (1e-12 * float(np.abs(model.precision).max(initial=0.0)) + 1e-300)
     pull = z @ precision
-    whole = np.einsum("ij,ij->i", z, pull)
+    aims = np.arange(cells - model.targets, cells)
+    whole = _residual(pull, np.tile(np.diag(precision), (count, 1)), aims)
+    if not len(aims):
+        whole = np.einsum("ij,ij->i", z, pull)
+    ordinary = chdtri(len(aims), _RATE) if len(aims) else 0.0
     left, chosen, falls = whole.copy(), np.zeros((count, 0), int), np.zeros((count, 0))
     active = np.ones((count, 0), bool)
     off: Array = np.zeros((count, 0))
     for number in range(most):
         given: Array = np.tile(np.diag(precision), (count, 1))
-        now = pull.copy()
+        now, beside_aims = pull.copy(), np.tile(precision[aims], (count, 1, 1))
         if number:
             block = precision[chosen[:, :, None], chosen[:, None, :]]
             beside = precision[chosen]  # rows x chosen x cells
@@ -213,12 +247,19 @@ def _search(model: RowModel, z: Array, most: int) -> list[tuple[Any, ...]]:
             given -= np.einsum("nkc,nkc->nc", beside, solved)
             off = np.linalg.solve(block, np.take_along_axis(pull, chosen, axis=1)[:, :, None])[:, :, 0]
             now -= np.einsum("nk,nkc->nc", off, beside)
+            beside_aims -= np.einsum("nka,nkc->nac", beside[:, :, aims], solved)
             np.put_along_axis(given, chosen, np.inf, axis=1)
         fall = np.square(now) / np.maximum(given, 1e-300)
         fall[:, : model.given] = -1.0
+        size = fall
+        if len(aims):
+            size = np.maximum(left[:, None] - _residual_without(now, given, beside_aims, aims), 0.0)
+            telling = (size >= _TELLING * left[:, None]) & (fall > 0)
+            fall = np.where(telling | ~telling.any(axis=1, keepdims=True), fall, -1.0)
         best = np.argmax(fall, axis=1)
-        size = fall[np.arange(count), best]
-        wanted = np.ones(count, bool) if number == 0 else active[:, -1] & (left > chdtri(max(cells - number, 1), _RATE))
+        size = size[np.arange(count), best]
+        enough = ordinary if len(aims) else chdtri(max(cells - number, 1), _RATE)
+        wanted = np.ones(count, bool) if number == 0 else active[:, -1] & (left > enough)
         left = np.where(wanted, left - size, left)
         chosen, falls = np.column_stack([chosen, best]), np.column_stack([falls, size])
         active = np.column_stack([active, wanted])

@@ -22,6 +22,7 @@ from robustream.estimators._device import (
     fill_gaps,
     given_back,
     lent_rows,
+    naming_columns,
     place_learner,
     take_device_targets,
     take_rows,
@@ -322,7 +323,8 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
         given = columns if moments is None else 0
         names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(columns)])
         targets = ["y"] if len(coef) == 1 else [f"y{place}" for place in range(len(coef))]
-        return RowModel(np.append(middle, coef @ middle + level), precision, (*map(str, names), *targets), given)
+        told = *map(str, names), *targets
+        return RowModel(np.append(middle, coef @ middle + level), precision, told, given, len(coef))
 
     def plan_for(self, layout: Layout) -> Plan:
         """Return the plan of a run over a table of that shape."""
@@ -356,20 +358,21 @@ def validate_targets(
         return take_device_targets(estimator, X, y, reset=reset, minimum=minimum)
     rows, targets = encoded(estimator, X, reset=reset), y
     if not (are_plain_targets(targets, rows) and is_plain_table(estimator, rows, reset=reset, minimum=minimum)):
-        rows, targets = validate_data(
-            estimator,
-            *_with_targets(
-                with_gaps(dense_batch(rows)),
-                host_array(y),
-                takes_gaps := getattr(estimator, "takes_gaps", False),
-            ),
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            reset=reset,
-            ensure_min_samples=minimum,
-            ensure_all_finite="allow-nan" if takes_gaps else True,
-        )
+        with naming_columns(X):
+            rows, targets = validate_data(
+                estimator,
+                *_with_targets(
+                    with_gaps(dense_batch(rows)),
+                    host_array(y),
+                    takes_gaps := getattr(estimator, "takes_gaps", False),
+                ),
+                dtype=[np.float64, np.float32],
+                multi_output=True,
+                y_numeric=True,
+                reset=reset,
+                ensure_min_samples=minimum,
+                ensure_all_finite="allow-nan" if takes_gaps else True,
+            )
     single = targets.ndim == 1
     if targets.ndim > 2:
         raise InvalidInputError(f"y must have one or two dimensions, got {targets.ndim}")

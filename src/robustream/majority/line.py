@@ -111,6 +111,7 @@ from robustream.majority.points import (
     gap,
     principal,
 )
+from robustream.majority.small import FEWEST_ROWS, MOST_ROWS, far_rows
 
 # Takes rows (design and target, in the units of the search) to their weights, and marks those that are left out.
 Rule = Callable[[Array], tuple[Array, Mask]]
@@ -649,6 +650,26 @@ def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divid
     return Found(_sharp(apart), _FAR_ROWS) if 0 < np.count_nonzero(apart(A)) <= max(FEW * m, FEW_ROWS) else None
 
 
+def few_of_small_table(A: Array, zero: float) -> Found | None:
+    """Return the rule for a few rows of a small table that lie far beyond a gap, and that no curve explains."""
+    m, k = len(A), A.shape[1] - 1
+    if m > MOST_ROWS or attached_atom(A[:, k], zero):
+        return None
+    levels = np.unique(A[:, k])
+    step = float(np.median(np.diff(levels))) if 1 < len(levels) < m / 2 else 0.0
+    far = far_rows(A, max(step, ROUNDING))
+    if far is None:
+        return None
+    r, off = A[:, k] - A[:, :k] @ far.b, far.members
+    s = math.sqrt(float(np.mean(np.square(r[~off])))) + 1e-12
+    wide = BACKGROUND * NORMAL_MAD * float(np.median(np.abs(A[:, k] - A[:, :k] @ fit_weighted(A)[0]))) + 1e-12
+    inside, out = m - np.count_nonzero(off), np.count_nonzero(off)
+    likelihood = inside * (math.log(inside / m / s) - 0.5 * (math.log(2 * math.pi) + 1)) + out * math.log(out / m / wide)
+    if curve_explains(A, likelihood - 0.5 * (k + 2) * math.log(m) - MARGIN):
+        return None
+    return Found(_sharp(lambda A: off_line(A, far.b, far.L) > far.limit), _FAR_ROWS)
+
+
 def off_line(A: Array, b: Array, L: Array) -> Array:
     """Return how far rows are from a line, less what is not known of it where they lie: a flag that only they have."""
     return np.abs(A[:, -1] - A[:, :-1] @ b) / np.sqrt(1 + leverage(A[:, :-1], L))
@@ -878,7 +899,7 @@ def majority_line(
         whole = ~np.asarray(filled[some])
         S, t, some = S[whole], t[whole], some[whole]
     m, rng = len(t), np.random.default_rng(seed)
-    if m < LEAST_PER_COLUMN * (p + 1):
+    if m < FEWEST_ROWS * (p + 1):
         return Line((~stuck).astype(float) if m else np.ones_like(stuck, dtype=float), tuple(groups) if m else ())
     ordered, middle = sorted_columns(S), np.median(t)
     center, spread = _middles(ordered), ordered.std(axis=1)
@@ -905,7 +926,7 @@ def majority_line(
     distances: list[float] = []
     left, divided = np.ones(m, bool), True
     for _ in range(ROUNDS):
-        group = find_group(A[left], rng, -middle / scale, divided)
+        group = find_group(A[left], rng, -middle / scale, divided) or few_of_small_table(A[left], -middle / scale)
         if group is None:
             break
         divided = group.divided  # where all rows have no valley of x, those that are left have none

@@ -105,6 +105,12 @@ class CovarianceModels(ProductSpace):
     def primary(self) -> int:
         return 2
 
+    def entry_name(self, part: int, entry: int) -> str:
+        if part != self.primary:
+            return f"{self.parts[part].noun} of {self.column_name(entry)}"
+        first, second = (self.column_name(int(places[entry])) for places in _some_pairs(self.columns))
+        return f"correlation of {first} and {second}"
+
     def express(self, part: int, point: Point, settled: Sequence[Array | None] | None = None) -> Array | None:
         own, name = _named(point), CovarianceValue._fields[part]
         value = CovarianceValue(*(settled or ()))

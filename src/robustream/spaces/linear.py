@@ -321,6 +321,19 @@ class LinearModels(ProductSpace):
         means = [np.concatenate([point.x_center, point.y_center]) for point in linear]
         return asked_of_moments(together, means, moments, center, answer, self.alpha)
 
+    def informed(self, points: Sequence[Point], shares: Array, settled: Sequence[Array | None]) -> Array | None:
+        """Return the share that each point has in what is known of each column's coefficient, points x columns.
+
+        By the variance of the column about the common centre. None where points bring no moments.
+        """
+        linear, center = [_named(point) for point in points], LinearValue(*settled).center
+        if center is None or any(point.moments is None for point in linear):
+            return None
+        own = [np.diag(point.moments)[: self.columns] for point in linear if point.moments is not None]
+        offsets = np.stack([point.x_center for point in linear]) - center[: self.columns]
+        known = (np.stack(own) + np.square(offsets)).astype(np.float64) * shares[:, None]
+        return known / np.maximum(known.sum(axis=0), np.finfo(np.float64).tiny)
+
     def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
         each = [_named(point).coef for point in points]
         # What is reported may be solved from the moments of all batches together.
