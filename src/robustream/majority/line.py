@@ -664,7 +664,7 @@ def few_of_small_table(A: Array, zero: float) -> Found | None:
     s = math.sqrt(float(np.mean(np.square(r[~off])))) + 1e-12
     wide = BACKGROUND * NORMAL_MAD * float(np.median(np.abs(A[:, k] - A[:, :k] @ fit_weighted(A)[0]))) + 1e-12
     inside, out = m - np.count_nonzero(off), np.count_nonzero(off)
-    likelihood = inside * (math.log(inside / m / s) - 0.5 * (math.log(2 * math.pi) + 1)) + out * math.log(out / m / wide)
+    likelihood = inside * (math.log(inside / m / s) - 0.5 * (LOG_2PI + 1)) + out * math.log(out / m / wide)
     if curve_explains(A, likelihood - 0.5 * (k + 2) * math.log(m) - MARGIN):
         return None
     return Found(_sharp(lambda A: off_line(A, far.b, far.L) > far.limit), _FAR_ROWS)

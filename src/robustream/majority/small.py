@@ -28,7 +28,7 @@ __all__ = ["FEWEST_ROWS", "MOST_ROWS", "Far", "far_rows"]
 FEWEST_ROWS, MOST_ROWS = 3, 100  # for each coefficient, and in all: larger tables show valleys
 CHANCE = 0.02  # that Cauchy noise has such a gap; t3, exponential and uneven noise had none in 600 tables
 QUARTER = 4  # of the rows one in so many may be out at most
-STARTS, CONCENTRATED = 200, 3  # lines through as many rows as coefficients, and steps from each
+STARTS, CONCENTRATED = 60, 3  # lines through as many rows as coefficients, and steps from each
 RIDGE = 1e-10
 
 

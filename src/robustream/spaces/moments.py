@@ -120,6 +120,10 @@ class MomentModels(ProductSpace):
         moments, means = [point.covariance for point in named], [point.center for point in named]
         return asked_of_moments(moments, means, value.moments, value.center, answer, self.alpha)
 
+    def informed(self, points: Sequence[Point], shares: Array, settled: Sequence[Array | None]) -> Array | None:
+        """Return None: moments are few batches' for wide tables, and the share of each column is not told apart."""
+        return None
+
     def quantities(self, points: Sequence[Point], settled: Sequence[Array | None], answer: Any) -> list[Quantity]:
         """Return the coefficients that each batch asks for, to first order around the settled ones."""
         asked = list(self.asked(points, settled, answer)[..., :-1])
