@@ -8,8 +8,8 @@ power a of the residual, g log q has the exponential law with mean 1/a, whatever
 
     g log q  >  log(places / CHANCE)
 
-is evidence, with places the number of g that are asked for, up to a quarter of the rows. It takes a ratio of 250 for
-one row of 20, of 6 for three and of 3 for five. As few rows show as little of a bend, one curve is a rival here, too.
+is evidence, with places the number of g that are asked for, up to a quarter of the rows. It takes a ratio of 500 for
+one row of 20, of 8 for three and of 3.5 for five. As few rows show as little of a bend, one curve is a rival here, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robustream.majority.lines import fit_weighted, leverage
 __all__ = ["FEWEST_ROWS", "MOST_ROWS", "Far", "far_rows"]
 
 FEWEST_ROWS, MOST_ROWS = 3, 100  # for each coefficient, and in all: larger tables show valleys
-CHANCE = 0.02  # that Cauchy noise has such a gap; t3, exponential and uneven noise had none in 600 tables
+CHANCE = 0.01  # that Cauchy noise has such a gap; t3, exponential and uneven noise had none in 600 tables
 QUARTER = 4  # of the rows one in so many may be out at most
 STARTS, CONCENTRATED = 60, 3  # lines through as many rows as coefficients, and steps from each
 RIDGE = 1e-10
