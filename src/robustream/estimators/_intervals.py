@@ -281,6 +281,10 @@ def _uncertainty(run: Run, parameters: int) -> tuple[Array, Array]:
     return within, freedom
 
 
+# Of the batches, the share that knows of a coefficient below which their spread does not tell its error.
+_CONCENTRATED = 0.5
+
+
 def _of_batches(run: Run, between: Array, batches: float) -> tuple[Array, Array]:
     """Return a covariance that the spread of many batches tells, and its degrees of freedom.
 
@@ -295,7 +299,7 @@ def _of_batches(run: Run, between: Array, batches: float) -> tuple[Array, Array]
         return between, freedom
     # Of batches that would know as much if all knew the same.
     number = 1 / np.maximum(np.square(informed).sum(axis=0), 1 / len(informed))
-    few = number < BATCHES_FOR_SPREAD
+    few = number < min(BATCHES_FOR_SPREAD, _CONCENTRATED * (batches + 1))
     if not few.any():
         return between, freedom
     known = np.diag(invert_moments(run.answer.covariance, columns, space.alpha)) / run.believed_rows.sum()
