@@ -38,7 +38,7 @@ FEWEST = 8  # points, or cells of a column, of which anything can be said
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _mixed(bits: Keys, states: Keys) -> Keys:
     """Return the states of hashes that have taken in more words: each word times an odd number of its column, added."""
     n, p = bits.shape
@@ -99,7 +99,7 @@ def sorted_columns(points: Array) -> Array:
     return np.sort(np.ascontiguousarray(points.T), axis=1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def ties(ordered: Array) -> Places:
     """Return how many cells of each sorted column equal the one before; missing ones equal none."""
     tied = np.zeros(len(ordered), np.intp)

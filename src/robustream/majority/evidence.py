@@ -53,7 +53,7 @@ def shortest_half(ordered: Array) -> tuple[Array, Array]:
     return ordered[row, at] + width[row, at] / 2, width[row, at] / 1.349
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _valleys(ordered: Array, widths: tuple[float, ...], depth: float) -> Array:
     """Return z and threshold of the most evident valley of each sorted row; see `valley` for the plain version."""
     views, m = ordered.shape
@@ -148,7 +148,7 @@ def valley(view: Array, width: float) -> tuple[float, float]:
     return float(z[at]), float(center + scale * np.sinh(middle))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def log_concave(counts: Array) -> float:
     """Return the log likelihood of binned counts under the best log-concave law (Newton's method, log barrier).
 
@@ -206,7 +206,7 @@ def log_concave(counts: Array) -> float:
     return counts @ (phi - np.log(np.exp(phi).sum()))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _two_scales(lengths: Array, counts: Array, k: int) -> tuple[float, float, float]:
     """Return the share of the narrow normal law and both scales, of counted lengths in k dimensions, by EM."""
     total = counts.sum()
@@ -230,7 +230,7 @@ def _two_scales(lengths: Array, counts: Array, k: int) -> tuple[float, float, fl
     return share, narrow, wide
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _scale_laws(logs: Array, right: NDArray[np.bool_], sizes: NDArray[np.int64]) -> tuple[Array, Array, Array]:
     """Return share and scales of each row of log lengths in so many dimensions; counts, in all and on the right; bins.
 

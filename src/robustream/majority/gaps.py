@@ -39,7 +39,7 @@ RIDGE = 0.01  # times the squared ratio of columns to rows: keeps conditional me
 DIGITS = 1e-10  # least variance of a column given the others, in units of its own: below is rounding
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _triangle(precision: Array, places: NDArray[np.int64], k: int, lower: Array) -> None:
     """Write the Cholesky triangle of the first k places' part of a precision matrix."""
     for a in range(k):
@@ -53,7 +53,7 @@ def _triangle(precision: Array, places: NDArray[np.int64], k: int, lower: Array)
                 lower[a, b] = total / lower[b, b]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _condition(
     deviations: Array, products: Array, missing: Mask, precision: Array, weights: Array, noise: Array
 ) -> Array:
@@ -285,7 +285,7 @@ def correlation_precision(covariance: Array) -> Array:
     return _precision(covariance / np.outer(unit, unit), 0.0, variance <= 0) / np.outer(unit, unit)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _open_variance(missing: Mask, precision: Array, coef: Array) -> Array:
     n, p = missing.shape
     out = np.zeros(n)

@@ -85,7 +85,7 @@ def posteriors(laws: list[Law], squares: list[Array]) -> Array:
     return odds
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 def _majority_posteriors(white: Array, peaks: Array, posterior: Array, likeliest: NDArray[np.intp]) -> None:
     """Fill in the first law's posterior, and the likeliest law, of points that are white for each law, side by side."""
     laws = len(peaks)

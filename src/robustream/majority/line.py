@@ -267,12 +267,12 @@ def noise_evidence(r: Array, needed: float) -> float:
     return evidence
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _best_threshold(A: Array, views: Array, orders: NDArray[np.intp]) -> tuple[int, int]:
     """Return the view, and the number of rows below its decile, where two lines leave least; -1 if there is none."""
     m, k = len(A), A.shape[1] - 1
     best, at, first = -np.inf, -1, 0
-    grams = np.empty((STEPS, k + 1, k + 1))
+    grams, both = np.empty((STEPS, k + 1, k + 1)), np.empty((2, k + 1, k + 1))
     for j in range(len(views)):
         order, ordered = orders[j], A[orders[j]]
         edges = np.full(STEPS + 1, m)
@@ -293,7 +293,8 @@ def _best_threshold(A: Array, views: Array, orders: NDArray[np.intp]) -> tuple[i
             n1 = edges[part + 1]
             if min(n1, m - n1) < 2 * k:
                 continue
-            squares = residual_squares(np.stack((grams[part], above[part + 1])), m)
+            both[0], both[1] = grams[part], above[part + 1]
+            squares = residual_squares(both, m)
             likelihood = 0.0
             for n, square in ((n1, squares[0]), (m - n1, squares[1])):
                 likelihood -= 0.5 * n * math.log(max(square, 1e-12 * n) / n)
@@ -320,7 +321,7 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     return noise_evidence(above, needed) > needed
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _terms(X: Array, knots: Array, some: Places) -> Array:
     """Return hinges of the columns (rows of X), and products of some of them, one below the other."""
     p, m = X.shape

@@ -40,7 +40,7 @@ STILL = 0.03  # change of the gate's coefficients that ends its steps
 # --- weighted least squares in Cholesky factors -------------------------------------------------------------------
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _scaled(A: Array, w: Array, out: Array) -> None:
     for i in range(len(A)):
         root = math.sqrt(w[i])
@@ -85,12 +85,12 @@ def smaller_half(a: Array) -> Mask:
 # --- laws of the noise --------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _t_constant(nu: float) -> float:
     return math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu / 2)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "arcp"})
 def _t_step(squares: Array, w: Array, nu: float, v: float) -> float:
     total = 0.0
     for i in range(len(squares)):
@@ -98,7 +98,7 @@ def _t_step(squares: Array, w: Array, nu: float, v: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def t_noise(r: Array, w: Array) -> tuple[float, float, float]:
     """Return log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself.
 
@@ -128,7 +128,7 @@ def t_noise(r: Array, w: Array) -> tuple[float, float, float]:
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _two_piece(S: Array, modes: Array) -> float:
     best, n = -1e300, len(S)
     for mode in modes:
@@ -202,7 +202,7 @@ def log_concave_noise(r: Array) -> float:
     return float(log_concave(counts.astype(float))) - len(r) * math.log((high - low) / NOISE_BINS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _posteriors(
     r1: Array,
     r2: Array,
@@ -248,7 +248,7 @@ def _logistic(f: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(f, -30, 30)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def fit_gate(Z: Array, w: Array, a: Array) -> Array:
     """Return the logistic regression of posteriors on log distances (rows of Z); flat where it gains too little."""
     n, m = len(w), min(max(w.mean(), 0.01), 0.99)
@@ -290,11 +290,14 @@ def fit_gate(Z: Array, w: Array, a: Array) -> Array:
                 g1, h01, h11, h12 = 0.0, 0.0, 1.0, 0.0
             if not use_2:
                 g2, h02, h12, h22 = 0.0, 0.0, 0.0, 1.0
-            step = np.linalg.solve(
-                np.array([[h00, h01, h02], [h01, h11, h12], [h02, h12, h22]]), np.array([g0, g1, g2])
-            )
-            f0, f1, f2 = f0 + step[0], f1 + step[1], f2 + step[2]
-            if abs(step[0]) + abs(step[1]) + abs(step[2]) < STILL:
+            # Gauss's elimination of three equations, of which none is singular: the ridge of 0.01.
+            p1, p2 = h01 / h00, h02 / h00
+            h11, h12, h22, g1, g2 = h11 - p1 * h01, h12 - p1 * h02, h22 - p2 * h02, g1 - p1 * g0, g2 - p2 * g0
+            d2 = (g2 - h12 / h11 * g1) / (h22 - h12 * h12 / h11)
+            d1 = (g1 - h12 * d2) / h11
+            d0 = (g0 - h01 * d1 - h02 * d2) / h00
+            f0, f1, f2 = f0 + d0, f1 + d1, f2 + d2
+            if abs(d0) + abs(d1) + abs(d2) < STILL:
                 break
         gain = -base - 0.5 * (int(use_1) + int(use_2)) * math.log(n)
         for i in range(n):
@@ -305,7 +308,7 @@ def fit_gate(Z: Array, w: Array, a: Array) -> Array:
     return best
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 def _factor(G: Array, n: int) -> Array:
     """Return the Cholesky factor of all but the last row and column of products, with the ridge of `fit_weighted`."""
     k = len(G) - 1
@@ -332,7 +335,7 @@ def _factor(G: Array, n: int) -> Array:
     return L
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 def _solved(L: Array, v: Array) -> Array:
     """Return (L L')^-1 v, and a zero for the place of the target."""
     k = len(L)
@@ -349,7 +352,7 @@ def _solved(L: Array, v: Array) -> Array:
     return x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def residual_squares(products: Array, n: int) -> Array:
     """Return the sums of squared residuals of the last column on the others, from matrices of products of n rows.
 
@@ -371,7 +374,7 @@ def residual_squares(products: Array, n: int) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 def _log_distances(A: Array, L: Array, total: float, w: Array, out: Array) -> None:
     """Fill in what `TwoLines._distance` returns."""
     k = len(L)
@@ -391,7 +394,7 @@ def _log_distances(A: Array, L: Array, total: float, w: Array, out: Array) -> No
         out[i] = 0.5 * math.log(total * h / max(1 - w[i] * h, 1e-6) + 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _take_steps(
     A: Array,
     w1: Array,
@@ -658,7 +661,7 @@ class TwoLines:
 # --- honest rivals ------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _opening(A: Array, b: Array, along: Array) -> Array:
     """Return the squared opening of a fan: its distance along a direction, or from the middle of the fit."""
     by_fit = len(along) == 0
@@ -668,7 +671,7 @@ def _opening(A: Array, b: Array, along: Array) -> Array:
     return o * o / (np.mean(o * o) + 1e-300)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, float, float, float]:
     """Return coefficients (and a 0), slope of the variance, log likelihood and degrees of freedom of `OneLine`."""
     n, k = len(A), A.shape[1] - 1

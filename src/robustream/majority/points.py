@@ -424,7 +424,7 @@ def _in_units(points: Array, center: Array, factor: Array) -> Array:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _scaled(points: Array, center: Array, factor: Array) -> Array:
     out = np.empty(points.shape, np.float32)
     for i in range(points.shape[0]):
@@ -435,7 +435,7 @@ def _scaled(points: Array, center: Array, factor: Array) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 def _lengths(points: Array) -> Array:
     out = np.empty(len(points), np.float32)
     for i in range(points.shape[0]):
