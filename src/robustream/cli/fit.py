@@ -34,7 +34,6 @@ from robustream.cli.options import (
     same_place,
     sources_argument,
 )
-from robustream.errors import RowsLeftOutWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -230,6 +229,8 @@ def _fit(
         where = engine if scheduler is None else stack.enter_context(_dask(scheduler))
         progress = not quiet and errors.is_terminal
         if not quiet:  # the headline says it
+            from robustream.errors import RowsLeftOutWarning
+
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", RowsLeftOutWarning)
         model = fit_model(estimator, list(sources), engine=where, progress=progress, **arguments)

@@ -152,12 +152,14 @@ def naming_columns(X: Any) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        wrong = [str(name) for name in getattr(X, "columns", ()) if _holds_no_numbers(X[name])]
+        # The columns of Arrow's tables are arrays, not names.
+        names = [name for name in getattr(X, "columns", ()) if isinstance(name, str | int)]
+        wrong = [str(name) for name in names if _holds_no_numbers(X[name])]
         if not wrong:
             raise
-        names = ", ".join(map(repr, wrong[:_MOST_NAMED])) + (" and others" if len(wrong) > _MOST_NAMED else "")
+        told = ", ".join(map(repr, wrong[:_MOST_NAMED])) + (" and others" if len(wrong) > _MOST_NAMED else "")
         raise InvalidInputError(
-            f"columns of X hold text, dates or other things that are no numbers: {names}. Leave them out, encode them "
+            f"columns of X hold text, dates or other things that are no numbers: {told}. Leave them out, encode them "
             "(scikit-learn's ColumnTransformer), or let robustream.fit make categories of them (categorical=[...])"
         ) from error
 

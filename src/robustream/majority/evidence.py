@@ -11,7 +11,7 @@ on the scale where their variance is constant. A law with one mode on that scale
 law have a log-concave density, and so have those of any scale mixture of it with a log-concave law of the log scale
 (a convolution; Prekopa): t, Laplace, exponential power, log-normal scales. Two normal laws whose scales stand apart
 do not. The evidence is the log likelihood ratio, in nats, of the best two scales against the best log-concave density
-of u; in one dimension this may differ to the left and to the right (skewed laws).
+of u; in one dimension this may differ to the left and to the right (skewed laws) at the price of SKEW.
 
 References: Hartigan and Hartigan (1985) for the question of one mode or two; Dumbgen and Rufibach (2009) for the
 maximum likelihood of a log-concave density; Anscombe (1948) for the square roots.
@@ -41,6 +41,7 @@ DEPTH = (
 WIDTHS = (0.15, 0.4)  # of the kernel, in shortest halves: the first for near groups, the second for few points
 BINS = 128  # of the density: at least five to a width where values range over 4 units of asinh
 CLEAR = 2.5  # least ratio of two scales: below, either law explains the points of both
+SKEW = 3.0  # nats for a law of its own on each side of the centre: its three parameters (Akaike)
 SCALE_BINS = 24  # of log lengths
 NEAR = 0.25  # median lengths from the centre within which lengths do not count: the centre is not known better
 
@@ -282,7 +283,7 @@ def second_scales(coordinates: Array, spaces: list[slice]) -> list[tuple[float, 
         all_, one_side = counts[row][:, 1:]
         one = log_concave(all_)
         if k == 1:
-            one = max(one, log_concave(one_side) + log_concave(all_ - one_side))
+            one = max(one, log_concave(one_side) + log_concave(all_ - one_side) - SKEW)
         odds = np.log(share / (1 - share)) + k * np.log(wide / narrow)
         odds = odds - 0.5 * squares[row] * (narrow**-2.0 - wide**-2.0)
         found.append((float(all_ @ two - one), 1 / (1 + np.exp(-np.clip(odds, -500, 500)))))
