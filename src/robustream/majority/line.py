@@ -134,7 +134,7 @@ ROUNDING = 1e-6  # scales of y: residuals of an exact fit are no distances
 RACE, LONG, SHORT = 6, 20, 5  # steps of a start, of the two best, of a variant of the winner
 OFF, ALIKE = 2, 0.02  # steps after which starts whose posteriors differ by less, in the mean, are one
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of a column where a curve may bend
-MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns whose products may be among them
+MOST_TERMS, MOST_PRODUCTS = 20, 15  # terms of a curve, and columns of which products, or levels, are paired
 MOST_LEVELS = 12  # of a column that may be a category; what has more is a number, and a curve's affair
 STEPS = 10  # parts of a view between which a threshold may lie
 FITTED = 10  # rows for each one searched that models are fitted to in the end, of more rows
@@ -223,7 +223,10 @@ def _marks(view: Callable[[Array], Array], gap: Gap, turned: bool) -> Callable[[
 
 
 def level_views(lattices: Sequence[NDArray[np.int64]], bad: Array) -> list[Array]:
-    """Return, for lattices one by one and in pairs, how often other rows of the same level are bad."""
+    """Return, for lattices one by one and in pairs, how often other rows of the same level are bad.
+
+    Of many lattices those are paired that tell most by themselves: pairs of all would take minutes.
+    """
     views: list[Array] = []
     half = np.arange(len(bad)) % 2 == 0  # each half is told by the other, or a row would tell itself
 
@@ -235,9 +238,12 @@ def level_views(lattices: Sequence[NDArray[np.int64]], bad: Array) -> list[Array
             view[told] = (total / np.maximum(count, 1))[level[told]]
         views.append(view)
 
-    for j, level in enumerate(lattices):
+    for level in lattices:
         add(level)
-        for other in lattices[:j]:
+    told = np.argsort([-np.var(view) for view in views], kind="stable")[:MOST_PRODUCTS]
+    paired = [lattices[j] for j in np.sort(told)]
+    for j, level in enumerate(paired):
+        for other in paired[:j]:
             size = other.max() + 1
             if (level.max() + 1) * size < len(bad) / 5:
                 add(np.unique(level * size + other, return_inverse=True)[1].astype(np.int64))
