@@ -183,7 +183,7 @@ def _ours(
     from robustream.estimators import OutlierRobustPCA
     from robustream.runs.fit import fit
 
-    model = OutlierRobustPCA(COMPONENTS, learner=learner, batch_size=batch_rows, n_jobs=n_jobs)
+    model = OutlierRobustPCA(COMPONENTS, learner=learner, n_jobs=n_jobs)  # batches as large as it makes them
     return lambda: fit(model, list(paths), engine=engine).components_
 
 
@@ -219,7 +219,7 @@ class Race:
     ----------
     folder : where the files are, or are made.
     rows, columns : of all files together.
-    batch_rows : the rows of a batch, the same for everybody.
+    batch_rows : the rows of a batch of pyarrow and of IncrementalPCA; ours are as large as it makes them.
     repeats : how many turns.
     tasks : names of `TASKS`.
     """

@@ -31,9 +31,12 @@ __all__ = [
 
 BatchSize = int | Literal["auto"]
 
-# Large enough that overhead vanishes, small enough that a batch of wide rows stays in memory.
-_COMFORTABLE_ROWS = 10_000
+# Large enough that the search of a batch, which costs the same whatever its size, is a part of the passes over its rows;
+# small enough that a batch of wide rows stays in memory.
+_COMFORTABLE_ROWS = 40_000
 _COMFORTABLE_BYTES = 64_000_000
+# The same of a stream whose end nobody knows, and of a call: an answer is wanted early, and where a fault begins.
+_ROWS_OF_A_STREAM = 10_000
 _FEWEST_BATCHES = 8
 # How many times the learner's minimum a batch has if there are rows enough.
 _COMFORT = 5
@@ -73,7 +76,8 @@ def rows_per_batch(n_rows: int | None, minimum: int, batch_size: BatchSize, row_
     if batch_size != "auto":
         return batch_size
     comfortable = max(_COMFORT * minimum, _ROWS_TO_JUDGE)
-    most = max(min(_COMFORTABLE_ROWS, _COMFORTABLE_BYTES // max(1, row_bytes)), comfortable)
+    most = _ROWS_OF_A_STREAM if n_rows is None else _COMFORTABLE_ROWS
+    most = max(min(most, _COMFORTABLE_BYTES // max(1, row_bytes)), comfortable)
     if n_rows is None:
         return most
     if n_rows < _FEWEST_BATCHES * comfortable:
@@ -88,7 +92,7 @@ def cut_whole(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
 
 def cut_call(n_rows: int, minimum: int, batch_size: BatchSize) -> list[slice]:
     """Cut the rows of one call of partial_fit in the same way; one that is not large is a batch."""
-    return cut(n_rows, min(n_rows, max(_COMFORTABLE_ROWS, _COMFORT * minimum) if batch_size == "auto" else batch_size))
+    return cut(n_rows, min(n_rows, max(_ROWS_OF_A_STREAM, _COMFORT * minimum) if batch_size == "auto" else batch_size))
 
 
 def table_bytes(X: Any) -> int:
