@@ -271,3 +271,17 @@ def test_a_level_that_few_batches_have_is_known_no_better_than_its_rows_tell(bat
     right = 1 / np.sqrt(10 * len(batches_with_it))
     assert 0.9 * right < model.coef_stderr_[2] < 2.5 * right
     assert model.coef_stderr_[0] == pytest.approx(1 / np.sqrt(3200), rel=0.5)
+
+
+@pytest.mark.parametrize("law", ["normal", "t3", "exponential", "mostly zero"])
+def test_few_rows_of_an_honest_table_are_flagged_whatever_its_law(law: str) -> None:
+    rng = np.random.default_rng(3)
+    X = {
+        "normal": lambda: rng.normal(size=(4000, 6)),
+        "t3": lambda: rng.normal(size=(4000, 6)) / np.sqrt(rng.chisquare(3, (4000, 1))),
+        "exponential": lambda: rng.exponential(size=(4000, 6)),
+        "mostly zero": lambda: rng.exponential(size=(4000, 6)) * (rng.random((4000, 6)) < 0.3),
+    }[law]() @ np.diag([5, 4, 1, 1, 1, 1])
+    flagged = rs.OutlierRobustPCA(2).fit(X).is_outlier(X).mean()
+    # Each of the two distances flags at most 1%, with a binomial error of 0.16 points.
+    assert 0.003 < flagged < 0.025

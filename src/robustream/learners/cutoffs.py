@@ -50,9 +50,13 @@ def principal_cutoffs(
     freedom = _box_freedom(outside, square - outside**2 / rows, max(columns - components, 1))
     if len(distances[0]) < _ROWS_FOR_QUANTILES:
         return np.log(_normal_cutoffs(freedom, components, rate, rows))
-    # Rows far out within the subspace may be left among the ordinary ones: the upper tenth is read off the rest.
+    # Rows far out within the subspace may be left among the ordinary ones: the upper tenth is read off the rest, as far
+    # as tails longer than the normal law's do not have more rows than the rate beyond it.
     tenth = np.sqrt([chdtri(freedom, [0.1, rate]), chdtri(components, [0.1, rate])])
-    cuts = [_upper_point(distance, 0.1) * far / near for distance, (near, far) in zip(distances, tenth, strict=True)]
+    cuts = [
+        max(_upper_point(distance, 0.1) * far / near, _upper_point(distance, OUTLIER_RATE))
+        for distance, (near, far) in zip(distances, tenth, strict=True)
+    ]
     return np.log(np.clip(cuts, 1e-3, 1e6))
 
 
