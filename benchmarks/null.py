@@ -6,6 +6,10 @@ in 98% of the runs), and the share of runs in which a division was made, points 
 missing. A t weight that leaves no point out is not counted: it is no statement about a point.
 
 Then the same for lines: the share of tables with honest noise of several laws in which anything was left out.
+
+`python null.py streams [runs] [FOLDER]`: calls of rows that are shuffled, clean rows of several laws, and of the real
+tables in a folder (see `real_tables.py`), so that no batch contradicts another: the share of batches rejected, of rows
+left out, and of its own rows that the model calls outliers.
 """
 
 import os
@@ -13,8 +17,13 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 
+import robustream as rs
+from real_tables import load
 from robustream.majority import majority_line
 from robustream.majority.columns import spread_lattice
 from robustream.majority.evidence import shortest_half
@@ -78,8 +87,57 @@ def run(law: str, n: int, p: int, seed: int) -> tuple[float, float, bool]:
     )
 
 
+STREAM_LAWS = ("normal", "t3 columns", "uniform", "exponential")
+COLUMNS, BATCHES, ROWS = (3, 8, 20), (10, 20, 60), (100, 300, 1000)
+
+
+def stream_of_law(law: str, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return rows of a law, targets with noise of the same law, and the rows of a call."""
+    rng = np.random.default_rng([seed, 3])
+    p, batches, rows = COLUMNS[seed % 3], BATCHES[seed // 3 % 3], ROWS[seed // 9 % 3]
+    X = LAWS[law](rng, rows * batches, p) * np.linspace(3, 1, p)
+    return X, X @ rng.normal(size=p) + LAWS[law](rng, len(X), 1)[:, 0], rows
+
+
+def stream_of_table(folder: Path, name: str, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the shuffled rows of a real table, in units of its columns, and the rows of a call."""
+    X, y, _, _ = load(folder, name)
+    spread = X.std(axis=0)
+    order = np.random.default_rng(seed).permutation(len(y))
+    return (X / np.where(spread > 0, spread, 1))[order], y[order], max(len(y) // BATCHES[seed % 3], 5 * X.shape[1])
+
+
+def show_streams(runs: int, folder: Path | None) -> None:
+    """Print what streams of shuffled clean rows lose."""
+    sources = {law: lambda seed, law=law: stream_of_law(law, seed) for law in STREAM_LAWS}
+    for path in sorted(folder.glob("*_mask.csv.gz")) if folder else ():
+        name = path.name.removesuffix("_mask.csv.gz")
+        sources[name] = lambda seed, name=name: stream_of_table(folder, name, seed)
+    print(f"{runs} streams each: % of batches rejected | of rows left out | of its own rows flagged (median, worst)")
+    for name, make in sources.items():
+        for kind in (rs.OutlierRobustPCA, rs.OutlierRobustRegressor):
+            rejected, rows, flagged = [], [], []
+            for seed in range(runs):
+                X, y, size = make(seed)
+                targets = () if kind is rs.OutlierRobustPCA else (y,)
+                model = kind()
+                for start in range(0, len(X) - size + 1, size):
+                    model.partial_fit(*(part[start : start + size] for part in (X, *targets)))
+                records = model.batch_report_
+                rejected += [record.verdict == "rejected" for record in records]
+                rows.append(sum(record.left_out or 0 for record in records) / len(X))
+                flagged.append(model.is_outlier(X, *targets).mean())
+            shares = [100 * f for f in (np.mean(rejected), np.mean(rows), np.median(flagged), max(flagged))]
+            print(f"{name:15}{kind.__name__:24}" + "".join(f"{share:8.2f}" for share in shares), flush=True)
+
+
 def main() -> None:
     """Print the table."""
+    if sys.argv[1:2] == ["streams"]:
+        warnings.simplefilter("ignore")
+        runs = int(sys.argv[2]) if len(sys.argv) > 2 else 27
+        show_streams(runs, Path(sys.argv[3]) if len(sys.argv) > 3 else None)
+        return
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     print(f"98% points of z | nats | % of runs with anything left out; limit of both {VALLEY}; {runs} runs each")
     print(f"{'':15}" + "".join(f"{f'{n} x {p}':>16}" for n, p in SIZES) + "     all")

@@ -31,8 +31,8 @@ __all__ = [
 
 BatchSize = int | Literal["auto"]
 
-# Large enough that the search of a batch, which costs the same whatever its size, is a part of the passes over its rows;
-# small enough that a batch of wide rows stays in memory.
+# Large enough that the search of a batch, which costs the same whatever its size, is a part of the passes over its
+# rows; small enough that a batch of wide rows stays in memory.
 _COMFORTABLE_ROWS = 40_000
 _COMFORTABLE_BYTES = 64_000_000
 # The same of a stream whose end nobody knows, and of a call: an answer is wanted early, and where a fault begins.
