@@ -21,9 +21,9 @@ KINDS = ("clean", "apart", "scatter", "flip", "vert", "apart30")
 
 
 def rows(n, p, kind, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) @ (np.eye(p) + 0.3 * rng.normal(size=(p, p)) / np.sqrt(p)) * np.linspace(3, 1, p)
-    y = X @ rng.normal(size=p) + rng.normal(size=n)
+    law, rng = np.random.default_rng(p), np.random.default_rng(seed)  # all calls of a stream have one law
+    X = rng.normal(size=(n, p)) @ (np.eye(p) + 0.3 * law.normal(size=(p, p)) / np.sqrt(p)) * np.linspace(3, 1, p)
+    y = X @ law.normal(size=p) + rng.normal(size=n)
     bad = rng.permutation(n)[: n * 3 // 10 if kind == "apart30" else n // 10]
     if kind.startswith("apart"):
         X[bad] += 10

@@ -22,12 +22,18 @@ def batches(columns: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return made
 
 
-@pytest.mark.parametrize("columns", [3, 12])
-def test_any_order_gives_the_same_model(columns):
+# Calls that wait are searched with those that came next to them, so that a row that hardly matters may be believed in
+# one order and not in another. A quarter of a standard error of a coefficient is 0.0035: of 5,000 rows, spread 1.
+A_QUARTER = 3.5e-3
+
+
+@pytest.mark.parametrize(("columns", "batch_size", "near"), [(3, 500, 1e-6), (12, 500, 1e-6), (12, "auto", A_QUARTER)])
+def test_any_order_gives_the_same_model(columns, batch_size, near):
     made = batches(columns)
     models = []
     for order in (range(20), reversed(range(20)), np.random.default_rng(0).permutation(20)):
-        regression, principal = rs.OutlierRobustRegressor(), rs.OutlierRobustPCA(1)
+        regression = rs.OutlierRobustRegressor(batch_size=batch_size)
+        principal = rs.OutlierRobustPCA(1, batch_size=batch_size)
         for index in order:
             regression.partial_fit(*made[index])
             principal.partial_fit(made[index][0])
@@ -35,13 +41,14 @@ def test_any_order_gives_the_same_model(columns):
     for other in models[1:]:
         for value, same in zip(other, models[0], strict=True):
             # Rows are judged in single precision.
-            np.testing.assert_allclose(value, same, atol=1e-6)
+            np.testing.assert_allclose(value, same, atol=near)
 
 
-def test_a_batch_that_comes_again_and_again_counts_once():
+@pytest.mark.parametrize(("batch_size", "near"), [(500, 1e-6), ("auto", A_QUARTER)])
+def test_a_batch_that_comes_again_and_again_counts_once(batch_size, near):
     made = batches(12)
-    once, often = rs.OutlierRobustRegressor(), rs.OutlierRobustRegressor()
+    once, often = (rs.OutlierRobustRegressor(batch_size=batch_size) for _ in range(2))
     for model, copies in ((once, 1), (often, 9)):
         for X, y in [*made[2:5] * 1, *made[7:10], *made[12:15], *[made[17]] * copies]:
             model.partial_fit(X, y)
-    np.testing.assert_allclose(often.coef_, once.coef_, atol=1e-6)
+    np.testing.assert_allclose(often.coef_, once.coef_, atol=near)

@@ -68,7 +68,7 @@ def test_every_run_goes_on_alike(example, aggregator):
 @pytest.fixture
 def run():
     rng = np.random.default_rng(0)
-    model = rs.OutlierRobustPCA(2, n_jobs=1)
+    model = rs.OutlierRobustPCA(2, n_jobs=1, batch_size=60)
     for _ in range(6):
         model.partial_fit(rng.normal(size=(60, 4)))
     return model
@@ -124,7 +124,7 @@ def test_reasons_not_to_go_on(run):
 
 
 def test_how_fast_it_goes_is_no_reason(run):
-    quicker = rs.OutlierRobustPCA(2, n_jobs=2).partial_fit(np.random.default_rng(0).normal(size=(60, 4)))
+    quicker = rs.OutlierRobustPCA(2, n_jobs=2, batch_size=60).partial_fit(np.random.default_rng(0).normal(size=(60, 4)))
     assert why_not(checkpoint_of(run), quicker.run_settings(), "abc") is None
 
 

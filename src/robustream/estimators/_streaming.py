@@ -142,7 +142,7 @@ class StreamingMixin(ABC):
     @property
     def n_batches_seen_(self) -> int:
         """The number of complete batches, failed ones included."""
-        return self._held_run().next_index
+        return self._held_run().batches_seen
 
     def certificate(self, bad_fraction: float = 0.3) -> Certificate:
         """Return how far the primary estimate may be from the truth if that share of the batches is bad (Lemma 4)."""

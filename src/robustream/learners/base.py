@@ -10,7 +10,7 @@ line in `robustream.learners`, and the checks in `robustream.testing` then find 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, final
 
@@ -21,7 +21,16 @@ from robustream.errors import InvalidInputError
 from robustream.spaces import CovarianceModels, Point, PrincipalModels, ProductSpace
 from robustream.weights import as_frequencies, cap_weights
 
-__all__ = ["CovarianceLearner", "Learner", "LinearProblem", "PrincipalLearner", "PrincipalProblem", "Recipe", "Solved"]
+__all__ = [
+    "CovarianceLearner",
+    "Learner",
+    "LinearProblem",
+    "PrincipalLearner",
+    "PrincipalProblem",
+    "Recipe",
+    "Solved",
+    "Together",
+]
 
 
 class PrincipalProblem(NamedTuple):
@@ -47,6 +56,14 @@ class Solved(NamedTuple):
     groups: tuple[RowGroup, ...] = ()  # rows that stand apart, whether they were left out or not
 
 
+class Together(NamedTuple):
+    """What came of a search of the rows of several batches as one table."""
+
+    solve: tuple[Callable[[], Solved], ...] | None = None  # of each batch; None where they must not be searched as one
+    whole: Callable[[], Solved] | None = None  # of all of them as one batch
+    odd: tuple[bool, ...] | None = None  # which of them are unlike the others, where some are
+
+
 class Learner(ABC):
     """Turns a batch into an estimate.
 
@@ -54,13 +71,15 @@ class Learner(ABC):
     others a table is cut into batches that stand or fall as one.
 
     One that `takes_weights` has the weights of the rows, all above 0, in `batch.weights`: as they came if it
-    `takes_any_weights`, else with a mean of at least 1, and capped if it `caps_weights`.
+    `takes_any_weights`, else with a mean of at least 1, and capped if it `caps_weights`. One that `searches_together`
+    may be asked to search the rows of several batches as one table.
     """
 
     judges_rows: bool = False
     takes_weights: bool = False
     takes_any_weights: bool = False
     caps_weights: bool = False
+    searches_together: bool = False
 
     @abstractmethod
     def space(self, n_columns: int, n_outputs: int) -> ProductSpace:
@@ -78,9 +97,18 @@ class Learner(ABC):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         """Return the point; may raise ValueError or LinAlgError if the rows allow none."""
 
+    def search_together(self, batches: Sequence[Batch]) -> Together:
+        """Search the rows of several batches, without weights, as one table, at the cost of one search.
+
+        Each batch keeps an estimate of its own.
+        """
+        return Together()
+
     @final
-    def estimate(self, batch: Batch, rng: np.random.Generator) -> Estimate:
-        """Give the estimate, or the reason why there is none."""
+    def estimate(
+        self, batch: Batch, rng: np.random.Generator, searched: Callable[[], Solved] | None = None
+    ) -> Estimate:
+        """Give the estimate, or the reason why there is none; `searched` solves a batch that was searched before."""
         total = None
         if batch.weights is not None and batch.failure is None:
             batch, total = self._weighed(batch.counted())
@@ -90,7 +118,7 @@ class Learner(ABC):
             # Overflow in a garbage batch is no news to the user: the result is judged below. (Warnings are not
             # caught: that would change the filters of the whole process, and learners run in threads.)
             with np.errstate(all="ignore"):
-                point, left_out, cells, groups = self.solve(batch, rng)
+                point, left_out, cells, groups = self.solve(batch, rng) if searched is None else searched()
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Estimate(batch.index, batch.label, batch.rows, None, describe_failure(error), stats=batch.stats)
         if not all_finite(point):

@@ -26,6 +26,7 @@ from robustream.learners.base import (
     PrincipalProblem,
     Recipe,
     Solved,
+    Together,
 )
 from robustream.learners.calibration import score_sketch
 from robustream.learners.classical import BATCHES_FOR_SPREAD
@@ -38,6 +39,7 @@ from robustream.learners.moments import (
     scaled_rows,
 )
 from robustream.learners.pooled import TOO_LONG, PooledRegression, row_weights
+from robustream.learners.together import RowSearch, lines_together, majorities_together
 from robustream.learners.uncertainty import direction_variance, fit_rows, residual_quantiles
 from robustream.spaces import Array, LinearModels, MomentModels
 from robustream.spaces.base import unknown_moments
@@ -45,7 +47,7 @@ from robustream.spaces.linear import LinearPoint, invert_moments, residual_dista
 from robustream.weights import stand_ins
 
 if TYPE_CHECKING:  # its compiled loops are loaded with the first batch
-    from robustream.majority import Group, Line
+    from robustream.majority import Group, Line, Majority
 
 __all__ = ["Refined", "RefinedCovariance", "RefinedPrincipal", "RefinedRegression"]
 
@@ -110,12 +112,13 @@ class Believed(NamedTuple):
         return self.some if self.times is None else self.some[stand_ins(self.times)]
 
     @classmethod
-    def of(cls, batch: Batch, keep_groups: bool = False) -> Believed:
-        """Return it for rows of which a scatter matrix is not too dear."""
+    def of(cls, batch: Batch, keep_groups: bool = False, fit: Majority | None = None) -> Believed:
+        """Return it for rows of which a scatter matrix is not too dear; `fit` is their majority, where it is known."""
         from robustream.majority import conditional, covariance_with_gaps, majority, moments
 
         rows, gaps = _rows_with_gaps(batch.X)
-        fit = majority(rows, times=batch.weights)
+        if fit is None:
+            fit = majority(rows, times=batch.weights)
         whole = rows if gaps is None else conditional(rows.astype(float), gaps, fit.center, fit.scatter)
         told = _told(batch, fit.groups, [whole])
         if keep_groups:
@@ -157,7 +160,7 @@ class Believed(NamedTuple):
 class RefinedPrincipal(PrincipalLearner):
     """Principal components of the rows, or cells, that no evidence speaks against."""
 
-    judges_rows = takes_weights = caps_weights = True
+    judges_rows = takes_weights = caps_weights = searches_together = True
     keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
@@ -167,7 +170,15 @@ class RefinedPrincipal(PrincipalLearner):
     def solve(self, batch: Batch, rng: np.random.Generator) -> Solved:
         if batch.X.shape[1] > WIDEST_SCATTER:
             return self._by_length(_require_whole(np.ascontiguousarray(batch.X), WIDEST_SCATTER), batch.weights)
-        found, dtype = Believed.of(batch, self.keep_groups), batch.X.dtype
+        return self._sum_up(batch)
+
+    def search_together(self, batches: Sequence[Batch]) -> Together:
+        if not _may_be_joined(batches, WIDEST_SCATTER):
+            return Together()
+        return majorities_together(batches, self._sum_up)
+
+    def _sum_up(self, batch: Batch, fit: Majority | None = None) -> Solved:
+        found, dtype = Believed.of(batch, self.keep_groups, fit), batch.X.dtype
         mean, covariance = found.mean, found.covariance
         log_scale, moments, variance = np.zeros_like(mean), None, None
         if batch.X.shape[1] <= WIDEST_SOLVED:
@@ -205,7 +216,7 @@ class RefinedPrincipal(PrincipalLearner):
 class RefinedCovariance(CovarianceLearner):
     """Mean and covariance of the rows, or cells, that no evidence speaks against."""
 
-    judges_rows = takes_weights = caps_weights = True
+    judges_rows = takes_weights = caps_weights = searches_together = True
     keep_groups: bool = False
 
     def minimum_rows(self, n_columns: int) -> int:
@@ -223,7 +234,15 @@ class RefinedCovariance(CovarianceLearner):
             left_out = {TOO_LONG: float(len(rows) - len(kept))}
             told = (centered if weights is None else centered[stand_ins(weights)])[:ROWS_FOR_DISTANCES]
             return Solved(covariance_point(mean, covariance, told, total), left_out)
-        found = Believed.of(batch, self.keep_groups)
+        return self._sum_up(batch)
+
+    def search_together(self, batches: Sequence[Batch]) -> Together:
+        if not _may_be_joined(batches, WIDEST_SCATTER):
+            return Together()
+        return majorities_together(batches, self._sum_up)
+
+    def _sum_up(self, batch: Batch, fit: Majority | None = None) -> Solved:
+        found = Believed.of(batch, self.keep_groups, fit)
         covariance = found.covariance.astype(batch.X.dtype)
         point = covariance_point(found.mean, covariance, found.told - found.mean, found.rows)
         point = point._replace(covariance=unknown_moments(covariance, found.unknown))
@@ -234,7 +253,7 @@ class RefinedCovariance(CovarianceLearner):
 class RefinedRegression(Learner):
     """Least squares on the rows of the majority's line; pooled moments where the table is wide."""
 
-    judges_rows = takes_weights = caps_weights = True
+    judges_rows = takes_weights = caps_weights = searches_together = True
     problem: LinearProblem
     keep_groups: bool = False
 
@@ -258,11 +277,21 @@ class RefinedRegression(Learner):
         if batch.X.shape[1] > WIDEST_SOLVED:
             _require_whole(batch.X, WIDEST_SOLVED)
             return self._pooled().solve(batch, rng)
+        return self._sum_up(batch)
+
+    def search_together(self, batches: Sequence[Batch]) -> Together:
+        if not _may_be_joined(batches, WIDEST_SOLVED):
+            return Together()
+        return lines_together(batches, self._search, self._moments, self._sum_up)
+
+    def _search(self, batch: Batch) -> RowSearch:
+        """Return what speaks against rows and cells."""
+        from robustream.majority import bad_cells, mend, row_states
+
+        assert batch.y is not None
         # One layout in memory, so that rows give the same bits wherever they come from.
         rows, gaps = _rows_with_gaps(batch.X)
         targets = rows_in_place(batch.y.reshape(batch.rows, -1))
-        columns, dtype = rows.shape[1], rows.dtype
-        from robustream.majority import bad_cells, mend, row_states
 
         # Rows on a GPU are taken to double precision block by block, in the passes over them.
         exact = rows if is_device_array(rows) else rows.astype(np.float64, copy=False)
@@ -276,11 +305,23 @@ class RefinedRegression(Learner):
             targets = np.asarray(targets)
             exact, noise = _fill(exact, targets.astype(np.float64), missing, times)
         if filled or gaps is not None:
-            rows, states = exact.astype(dtype), row_states(exact)
-        weights, believed, groups = _row_weights(exact, targets.astype(np.float64, copy=False), states, noise, times)
+            rows, states = exact.astype(rows.dtype), row_states(exact)
+        weights, believed, groups, divided = _row_weights(
+            exact, targets.astype(np.float64, copy=False), states, noise, times
+        )
+        return RowSearch(rows, targets, gaps, missing, noise, filled, weights, believed, groups, divided)
+
+    def _moments(self, found: RowSearch) -> tuple[float, Array, Array]:
+        return _joint_moments(found.rows, found.targets, found.weights, self.problem.fit_intercept)
+
+    def _sum_up(self, batch: Batch, found: RowSearch | None = None) -> Solved:
+        """Return the plain answer of the rows that a search believes."""
+        found = found or self._search(batch)
+        rows, targets, gaps, missing, noise, filled, weights, believed, groups, _, known = found
+        columns, dtype, times = rows.shape[1], rows.dtype, batch.weights
         told = groups
         if self.keep_groups:
-            weights, believed, groups = None, np.ones_like(believed), ()
+            weights, believed, groups, known = None, np.ones_like(believed), (), None
             if filled:  # the plain answer is that of the cells as they were given
                 rows, filled, missing = rows_in_place(batch.X), 0, gaps
                 if gaps is not None:
@@ -290,7 +331,8 @@ class RefinedRegression(Learner):
             weights = times if weights is None else weights * times
         counted = np.ones_like(believed, dtype=float) if weights is None else weights
         if missing is None:
-            total, center, moments = _joint_moments(rows, targets, weights, self.problem.fit_intercept)
+            known = known or _joint_moments(rows, targets, weights, self.problem.fit_intercept)
+            total, center, moments = known
         else:
             center, moments = _moments_with_gaps(rows, targets, missing, counted, self.problem.fit_intercept)
             total = float(counted.sum())
@@ -298,8 +340,9 @@ class RefinedRegression(Learner):
         if batch.rows > 1 and not np.any(np.diag(moments)[:columns] > 0):
             # Its mean would count as much as anyone's, with nothing to judge it by.
             raise ValueError("no column varies, so that nothing can be learned about the coefficients")
-        coef = solve_moments(without_constants(moments, center[:columns]), columns, self.problem.alpha)
         inverse = invert_moments(moments, columns, self.problem.alpha)
+        varied = without_constants(moments, center[:columns])
+        coef = solve_moments(varied, columns, self.problem.alpha, inverse if varied is moments else None)
         fit = fit_rows(
             rows,
             targets,
@@ -372,6 +415,22 @@ def _rows_with_gaps(values: Array) -> tuple[Array, Mask | None]:
     return np.asarray(rows), np.asarray(gaps)
 
 
+def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
+    """Tell whether batches can be searched as one table: on the host, without weights or gaps, and not too wide.
+
+    Copies of a batch count once among batches; in a table of them they would count as often as they come.
+    """
+    first = {batch.X[0].tobytes() for batch in batches}
+    return (
+        batches[0].X.shape[1] <= widest
+        and len(first) == len(batches)
+        and not any(
+            batch.failure or batch.weights is not None or is_device_array(batch.X) or np.isnan(batch.X).any()
+            for batch in batches
+        )
+    )
+
+
 def _empty_columns(gaps: Mask | None, columns: int) -> Mask:
     return np.zeros(columns, bool) if gaps is None else np.asarray(gaps.all(axis=0))
 
@@ -386,10 +445,10 @@ def _believed(groups: tuple[Group, ...], like: Array) -> Mask:
 
 def _row_weights(
     X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None
-) -> tuple[Array | None, Mask, tuple[Group, ...]]:
+) -> tuple[Array | None, Mask, tuple[Group, ...], bool]:
     """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out.
 
-    The weights are None where each is 1.
+    The weights are None where each is 1. Last, whether there are groups of which none has the majority.
     """
     if Y.shape[1] > MOST_TARGETS:
         centered = X - X.mean(axis=0)
@@ -401,10 +460,11 @@ def _row_weights(
     weights, believed = lines[0].weights, lines[0].believed
     for line in lines[1:]:
         weights, believed = np.minimum(weights, line.weights), believed & line.believed
+    divided = any(line.divided for line in lines)
     # Each output may be believed of other rows, and none of all.
     if np.all(weights == 1) or weights.sum() < X.shape[1] + 1:
-        return None, np.ones_like(believed), ()
-    return weights, believed, tuple(group for line in lines for group in line.groups)
+        return None, np.ones_like(believed), (), divided
+    return weights, believed, tuple(group for line in lines for group in line.groups), divided
 
 
 def _line(X: Array, y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None) -> Line:

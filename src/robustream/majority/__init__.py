@@ -2,10 +2,12 @@
 
 from robustream.majority.columns import mend, row_states
 from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
+from robustream.majority.laws import SIGMAS
 from robustream.majority.line import Line, majority_line
 from robustream.majority.points import Group, Majority, Rule, bad_cells, majority, moments
 
 __all__ = [
+    "SIGMAS",
     "Group",
     "Line",
     "Majority",

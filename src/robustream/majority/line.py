@@ -89,6 +89,7 @@ from robustream.majority.lines import (
     Mask,
     OneLine,
     TwoLines,
+    are_explained,
     fit_weighted,
     leverage,
     likelihood_bound,
@@ -155,6 +156,7 @@ class Line(NamedTuple):
 
     weights: Array
     groups: tuple[Group, ...]
+    divided: bool = False  # whether there are groups of which none has the majority
 
     @property
     def believed(self) -> Mask:
@@ -802,31 +804,51 @@ def _cut(b: Array, gap: Gap) -> Rule:
 
 @dataclass(frozen=True)
 class _Posterior:
-    """The rule that weighs rows by their posterior; a sharp one where hardly any row is unclear."""
+    """The rule that weighs rows by their posterior; a sharp one where hardly any row is unclear.
+
+    What only the background claims comes back where the fit without it cannot tell, if all of that together fits.
+    """
 
     best: TwoLines
     clear: bool
     second: bool
-    settled: bool = False  # whether the model stays as it is
+    fits: bool | None = None  # whether what comes back does; known once the model stays as it is
 
     def settle(self, A: Array, steps: int) -> _Posterior:
         """Return the rule of the model that is fitted to these rows, for all rows, block by block."""
-        return replace(self, best=self.best.settle(A, steps), settled=True)
+        best = self.best.settle(A, steps)
+        return replace(self, best=best, fits=_Claimed.of(best).fits(best))
 
     def __call__(self, A: Array) -> tuple[Array, Mask]:
-        if self.settled:
+        if self.fits is not None:
             full = self.best.spread(A, self.best.prior)
         else:
             full = self.best.settle(A, LONG_WAY if len(A) < 2 * FITTED * self.best.n else SHORT_WAY)
         if not self.clear or not self.second:
             return (full.w1 if self.clear else full.w1 * full.near * full.tail), full.w1 < 0.5
-        # What only the background claims comes back where the fit without it cannot tell.
+        claimed = _Claimed.of(full)
+        gone = np.zeros_like(full.near)
+        gone[claimed.some] = ~claimed.back | (not (claimed.fits(full) if self.fits is None else self.fits))
+        return (~gone).astype(float), gone
+
+
+class _Claimed(NamedTuple):
+    """Rows that the majority's line does not claim, and which of them it cannot tell, nor the second line claims."""
+
+    some: NDArray[np.intp]
+    back: Mask
+
+    @classmethod
+    def of(cls, full: TwoLines) -> _Claimed:
         some = np.flatnonzero(full.w1 <= 0.5)
         off = np.abs(full.r1[some])
-        near = off < FAR * full.s * np.sqrt(1 + leverage(A[some][:, :-1], full.L))
-        gone = np.zeros_like(full.near)
-        gone[some] = ~near | ((full.w2[some] >= 0.5) & (off <= FAR * full.s))
-        return (~gone).astype(float), gone
+        near = off < FAR * full.s * np.sqrt(1 + leverage(full.A[some][:, :-1], full.L))
+        return cls(some, near & ~((full.w2[some] >= 0.5) & (off <= FAR * full.s)))
+
+    def fits(self, full: TwoLines) -> bool:
+        """Tell whether the line explains all that come back together, as it does each of them."""
+        back = self.some[self.back]
+        return are_explained(full.A[back][:, :-1], full.r1[back], full.L, full.s)
 
 
 # --- a table ------------------------------------------------------------------------------------------------------
@@ -931,7 +953,7 @@ def majority_line(
     found: list[Found] = []
     removed: list[NDArray[np.intp]] = []
     distances: list[float] = []
-    left, divided = np.ones(m, bool), True
+    left, divided, classes = np.ones(m, bool), True, False
     for _ in range(ROUNDS):
         group = find_group(A[left], rng, -middle / scale, divided) or few_of_small_table(A[left], -middle / scale)
         if group is None:
@@ -944,7 +966,7 @@ def majority_line(
         distances.append(float(np.median(np.abs(A[left][gone] @ np.append(-b, 1.0)))))
         if weights.sum() < least:
             # No part has the majority: the groups are classes, and none is left out that is not far from all.
-            found = found[: before_peers(distances)]
+            found, classes = found[: before_peers(distances)], True
             for places in removed[len(found) :]:
                 left[places] = True
             break
@@ -1030,5 +1052,5 @@ def majority_line(
         groups.append(_group(members, group.reason))
         W[there] *= weights
     if found and float(W.sum()) < HALF_OF_ROWS * n:  # nor has any part of all rows
-        return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]))
-    return Line(W, tuple(groups))
+        return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]), True)
+    return Line(W, tuple(groups), classes)

@@ -733,3 +733,10 @@ def within_chance(difference: Array, L: Array, s: float) -> bool:
     """Tell whether two fits differ by no more than the noise of the less efficient one explains (Hausman's test)."""
     d = L.T @ difference
     return bool(d @ d / s**2 < len(d) + LEVEL * math.sqrt(2 * len(d)))
+
+
+def are_explained(D: Array, r: Array, L: Array, s: float) -> bool:
+    """Tell whether rows raise the squares of least squares without them by no more than their noise (Chow's test)."""
+    pull = r @ D
+    squares = (r @ r - pull @ np.linalg.solve(L @ L.T + D.T @ D, pull)) / s**2 if len(r) else 0.0
+    return bool(squares <= len(r) + LEVEL * math.sqrt(2 * len(r)))

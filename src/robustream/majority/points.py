@@ -133,6 +133,7 @@ class Majority(NamedTuple):
     cells: Mask | None
     plain: bool
     rule: Rule | None = None  # for points that come later, where points are judged as a whole and enough were seen
+    divided: bool = False  # whether there are groups of which none has the majority
 
 
 class Cut(NamedTuple):
@@ -585,7 +586,7 @@ def majority(
         bad, filled, (divisions, axes, sample) = _search_with_gaps(
             raw, scaled(slice(0, n)), gone, chosen, keys, counts, cells, out
         )
-    divisions = divisions or []
+    divided, divisions = divisions is None, divisions or []
     if bad is not None and bad.any():
         missing = np.zeros_like(x, dtype=bool) if missing is None else missing
         missing[:, use] |= bad
@@ -615,7 +616,7 @@ def majority(
     if far.any():
         left_out.append(("a few far apart from all others", float(lengths[far].min() / np.median(lengths)), far))
         belongs[far] = 0
-    answer = _answer(x, answered, belongs, left_out, missing, near)
+    answer = _answer(x, answered, belongs, left_out, missing, near)._replace(divided=divided)
     if cells or missing is not None or is_device_array(x):
         return answer
 

@@ -112,7 +112,7 @@ def _of_run(run: Run) -> dict[str, Any]:
         "outputs": run.layout.outputs,
         "classes": None if classes is None else classes.tolist(),
         "rows_seen": run.rows_seen,
-        "batches_seen": run.next_index,
+        "batches_seen": run.batches_seen,
         "rows_waiting": run.pending_rows,
         "verdicts": dict(Counter(record.verdict for record in run.report)),
         "distrusted": [record for record in run.report if record.verdict != "kept"],

@@ -13,7 +13,8 @@ hold a run, `robustream.fit` drives it, model files and checkpoints store it.
 A call of `feed` is a border: rows of different calls are joined into one batch only while each call alone is below the
 learner's minimum. Otherwise one bad call would spoil the good rows of its neighbours. Joined calls wait until there are
 enough rows to tell bad calls among them, as bad rows of one batch; where calls contradict each other so that this is in
-doubt, each counts by an estimate of its own (`robustream.runs.small_calls`).
+doubt, each counts by an estimate of its own. Calls that are batches wait for one another, too, to be searched as one
+table; each keeps its estimate (`robustream.runs.calls`).
 
 Rows that wait count in the answer at the pace at which it can change: up to the last multiple of a step of a 16th to a
 32nd of all rows seen. So a row at a time can be learned and scored at a cost that does not depend on the past.
@@ -49,6 +50,7 @@ from robustream.runs.batching import (
     name_rows,
     table_bytes,
 )
+from robustream.runs.calls import are_enough, estimate_calls, estimate_together, may_wait
 from robustream.runs.ledger import Ledger
 from robustream.runs.node_report import NodeReport
 from robustream.runs.notes import History
@@ -62,7 +64,6 @@ from robustream.runs.serialize import (
     encode_state,
     take,
 )
-from robustream.runs.small_calls import estimate_calls
 from robustream.runs.workers import estimate_in_order
 from robustream.spaces import Array, Point, ProductSpace, Quantity
 from robustream.weights import batch_claims
@@ -101,6 +102,13 @@ class Layout(NamedTuple):
     classes: NDArray[Any] | None = None  # of a classifier, sorted
 
 
+class Call(NamedTuple):
+    """The rows of a call that is a batch, and the place of its first row in the stream."""
+
+    first: int
+    rows: Rows
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """What was learned so far; what is worked out from it is kept, so that it costs once."""
@@ -110,6 +118,7 @@ class Run:
     space: ProductSpace  # of the estimates
     state: Any  # of the aggregator
     pending: tuple[Rows, ...] = ()  # rows that are not part of any batch yet
+    waiting: tuple[Call, ...] = ()  # batches that are to be searched together
     rows_seen: int = 0
     next_index: int = 0
     ledger: Ledger = field(default_factory=Ledger)
@@ -140,19 +149,43 @@ class Run:
         learner = self.plan.learner
         minimum = learner.minimum_rows(self.layout.columns)
         if len(X) >= minimum:
-            return self.feed_batches(X, y, self._cut(X, cut_call), weights=weights)
+            rows = Rows(X, y, weights)
+            if self.plan.batch_size != "auto" or self.plan.half_life is not None or not may_wait(learner, rows):
+                return self._caught_up(len(self.waiting)).feed_batches(X, y, self._cut(X, cut_call), weights=weights)
+            waiting = (*self.waiting, Call(self.rows_seen, copy_rows(*rows)))
+            after = self._with_rows(len(X), waiting=waiting)
+            return after._caught_up(len(waiting)) if are_enough([call.rows for call in waiting]) else after
         pending = (*self.pending, copy_rows(X, y, weights))
-        after = replace(self, pending=pending, rows_seen=self.rows_seen + len(X))
-        after.__dict__["pending_rows"] = self.pending_rows + len(X)  # not counted anew, call by call
+        after = self._with_rows(len(X), pending=pending)
         if after.pending_rows < (_POOL * minimum if learner.judges_rows else minimum):
-            if after.counted_rows == self.counted_rows:
-                # The same rows count: what was worked out for an earlier look serves again.
-                for name in ("complete", "value", "answer"):
-                    if name in self.__dict__:
-                        after.__dict__[name] = self.__dict__[name]
             return after
         label = f"{after.pending_rows} rows of {len(pending)} small calls up to row {after.rows_seen - 1}"
         return replace(after, pending=())._absorb_calls(pending, label)
+
+    def _with_rows(self, rows: int, **waiting: Any) -> Run:
+        """Return the run with more rows that wait."""
+        after = replace(self, rows_seen=self.rows_seen + rows, **waiting)
+        # Not counted anew, call by call.
+        after.__dict__["pending_rows"] = self.pending_rows + (rows if "pending" in waiting else 0)
+        if (after.counted_rows, after.counted_calls) == (self.counted_rows, self.counted_calls):
+            # The same rows count: what was worked out for an earlier look serves again.
+            for name in ("complete", "value", "answer"):
+                if name in self.__dict__:
+                    after.__dict__[name] = self.__dict__[name]
+        return after
+
+    def _caught_up(self, calls: int) -> Run:
+        """Return the run with the first of the calls that wait for a search taken in."""
+        if not calls:
+            return self
+        batches = [
+            Batch(index, name_rows(slice(0, len(rows.X)), first), rows.X, rows.y)
+            for index, (first, rows) in enumerate(self.waiting[:calls], self.next_index)
+        ]
+        run = replace(self, waiting=self.waiting[calls:])
+        for estimate in estimate_together(self.plan.learner, self.plan.seed, batches):
+            run = run._absorb(estimate)
+        return run
 
     def _absorb_calls(self, calls: Sequence[Rows], label: str, weight: float = 1.0) -> Run:
         """Return the run with small calls taken in: as one batch, or each by itself."""
@@ -226,22 +259,46 @@ class Run:
         return sum(len(rows.X) for rows in self.pending)
 
     @property
+    def _step(self) -> int:
+        return max(1, (1 << max(self.rows_seen.bit_length() - 1, 0)) // _PACE)
+
+    @property
+    def counted_calls(self) -> int:
+        """The number of calls that wait for a search and count in the answer already: those begun before a step."""
+        border = self.rows_seen - self.rows_seen % self._step
+        return sum(call.first < border for call in self.waiting)
+
+    @property
     def counted_rows(self) -> int:
         """The number of waiting rows that count in the answer already."""
-        step = max(1, (1 << max(self.rows_seen.bit_length() - 1, 0)) // _PACE)
-        counted = self.pending_rows - self.rows_seen % step
+        counted = self.pending_rows - self.rows_seen % self._step
         # Alone they are all there is, however few: the answer must not wait for a step that they do not fill.
         least = self.plan.learner.required_rows(self.layout.columns)
-        return counted if counted >= least else self.pending_rows if self.ledger.usable == 0 else 0
+        alone = self.ledger.usable == 0 and not self.waiting
+        return counted if counted >= least else self.pending_rows if alone else 0
 
     @cached_property
     def complete(self) -> Run:
-        """The run with waiting rows counted as a batch, with the weight that so few rows deserve."""
-        learner, columns, counted = self.plan.learner, self.layout.columns, self.counted_rows
+        """The run with waiting calls counted, and waiting rows as a batch of the weight that so few rows deserve."""
+        return self._completed(self.counted_calls)
+
+    @cached_property
+    def up_to_date(self) -> Run:
+        """The same with all calls that wait for a search, for those who ask what became of each."""
+        calls = len(self.waiting)
+        return self.complete if calls == self.counted_calls else self._completed(calls)
+
+    def _completed(self, calls: int) -> Run:
+        run, learner, columns, counted = (
+            self._caught_up(calls),
+            self.plan.learner,
+            self.layout.columns,
+            self.counted_rows,
+        )
         if counted < learner.required_rows(columns):
-            return self
+            return run
         weight = min(1.0, counted / learner.minimum_rows(columns))
-        return self._absorb_calls(first_rows(self.pending, counted), f"{counted} rows still waiting for more", weight)
+        return run._absorb_calls(first_rows(self.pending, counted), f"{counted} rows still waiting for more", weight)
 
     @cached_property
     @one_blas_thread()
@@ -299,7 +356,13 @@ class Run:
     @cached_property
     def report(self) -> list[BatchRecord]:
         """The record of every batch, as of now."""
-        return self.complete.ledger.report(self.assess())
+        run = self.up_to_date
+        return run.ledger.report(self.assess() if run is self.complete else run.assess())
+
+    @property
+    def batches_seen(self) -> int:
+        """The number of complete batches, failed ones included."""
+        return self.next_index + len(self.waiting)
 
     def require_quorum(self, share: float = 0.5) -> None:
         """Raise unless more than a share of the batches gave a usable estimate: better no answer than a wrong one."""
@@ -365,7 +428,10 @@ class Run:
 
     def to_tree(self) -> Tree:
         """Return what was learned as plain data; the plan and the layout follow from the estimator's settings."""
+        # Runs without such calls are stored as they always were.
+        waiting = [{"first": int(call.first), "rows": encode_rows(call.rows)} for call in self.waiting]
         return {
+            **({"waiting": waiting} if waiting else {}),
             "columns": self.layout.columns,
             "outputs": self.layout.outputs,
             "state": encode_state(self.state),
@@ -387,6 +453,10 @@ class Run:
                 fresh,
                 state=decode_state(take(tree, "state", dict), fresh.state),
                 pending=tuple(decode_rows(rows, columns, outputs) for rows in take(tree, "pending", list)),
+                waiting=tuple(
+                    Call(take(call, "first", int), decode_rows(take(call, "rows", dict), columns, outputs))
+                    for call in (take(tree, "waiting", list) if "waiting" in tree else ())
+                ),
                 rows_seen=take(tree, "rows_seen", int),
                 next_index=take(tree, "next_index", int),
                 ledger=decode_ledger(take(tree, "ledger", dict)),

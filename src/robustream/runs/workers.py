@@ -18,7 +18,7 @@ from robustream.kernels.threads import get_threads, limit_threads, one_blas_thre
 from robustream.learners import Learner
 from robustream.learners.device import OnDevice
 
-__all__ = ["count_workers", "estimate_batch", "estimate_in_order", "map_in_order"]
+__all__ = ["batch_generator", "count_workers", "estimate_batch", "estimate_in_order", "map_in_order"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -69,7 +69,12 @@ def map_in_order(
 def estimate_batch(learner: Learner, seed: int, batch: Batch) -> Estimate:
     """Return the estimate of a batch, wherever that is done."""
     placed = OnDevice(learner) if is_device_array(batch.X) else learner
-    return placed.estimate(batch, np.random.default_rng([seed, _fingerprint(batch)]))
+    return placed.estimate(batch, batch_generator(seed, batch))
+
+
+def batch_generator(seed: int, batch: Batch) -> np.random.Generator:
+    """Return what is random about a batch."""
+    return np.random.default_rng([seed, _fingerprint(batch)])
 
 
 def _fingerprint(batch: Batch) -> int:

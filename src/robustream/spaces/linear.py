@@ -435,9 +435,10 @@ def _inverse_of_certain(matrix: Array, least: float) -> Array | None:
     return inverse if condition * least < 1 else None
 
 
-def solve_moments(moments: Array, columns: int, alpha: float) -> Array:
-    """Return the coefficients (outputs x columns) that second moments amount to."""
-    return (invert_moments(moments, columns, alpha) @ moments[:columns, columns:]).T
+def solve_moments(moments: Array, columns: int, alpha: float, inverse: Array | None = None) -> Array:
+    """Return the coefficients (outputs x columns) that second moments amount to; their inverse may be known."""
+    inverse = invert_moments(moments, columns, alpha) if inverse is None else inverse
+    return (inverse @ moments[:columns, columns:]).T
 
 
 def _slope(moments: Array, columns: int, alpha: float) -> Array:
