@@ -559,8 +559,8 @@ def _joint_moments(X: Array, Y: Array, weights: Array | None, fit_intercept: boo
     return total, mean if fit_intercept else shift, second
 
 
-# Rows of a group that are named, and columns in which it is described.
-_EXAMPLES, _COLUMNS_TOLD = 3, 3
+# Rows of a group that are named, columns in which it is described, and rows that tell where it lies.
+_EXAMPLES, _COLUMNS_TOLD, _ROWS_TOLD = 3, 3, 1000
 
 
 def _told(
@@ -575,7 +575,7 @@ def _told(
         return ()
 
     def some(places: NDArray[np.intp]) -> Array:
-        chosen = places[:: max(len(places) // ROWS_FOR_DISTANCES, 1)]
+        chosen = places[:: max(len(places) // _ROWS_TOLD, 1)]
         return np.concatenate([np.asarray(part[chosen]) for part in parts], axis=1).astype(np.float64)
 
     believed = _believed(groups, parts[0][:, 0])

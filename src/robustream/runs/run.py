@@ -172,6 +172,8 @@ class Run:
             for name in ("complete", "value", "answer"):
                 if name in self.__dict__:
                     after.__dict__[name] = self.__dict__[name]
+        if "ahead" in self.__dict__:
+            after.__dict__["ahead"] = self.__dict__["ahead"]
         return after
 
     def _caught_up(self, calls: int) -> Run:
@@ -289,12 +291,12 @@ class Run:
         return self.complete if calls == self.counted_calls else self._completed(calls)
 
     def _completed(self, calls: int) -> Run:
-        run, learner, columns, counted = (
-            self._caught_up(calls),
-            self.plan.learner,
-            self.layout.columns,
-            self.counted_rows,
-        )
+        # Calls that an earlier look has searched are not searched again for this one.
+        taken, ahead = self.__dict__.get("ahead", (0, self))
+        ahead = replace(ahead, waiting=self.waiting[taken:], pending=self.pending, rows_seen=self.rows_seen)
+        run = ahead._caught_up(calls - taken) if calls > taken else ahead
+        self.__dict__["ahead"] = max(calls, taken), run
+        learner, columns, counted = self.plan.learner, self.layout.columns, self.counted_rows
         if counted < learner.required_rows(columns):
             return run
         weight = min(1.0, counted / learner.minimum_rows(columns))
