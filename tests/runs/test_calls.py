@@ -49,7 +49,7 @@ def test_whoever_names_a_size_or_a_pace_or_searches_nothing_waits_for_none(setti
 
 def test_weighted_and_large_calls_wait_for_none():
     X, y = call(np.random.default_rng(0))
-    model = fed(calls(3)).partial_fit(X, y, sample_weight=np.ones(300))
+    model = fed(calls(3)).partial_fit(X, y, sample_weight=np.repeat([1.0, 2.0], 150))
     assert model.run_.waiting == ()
     assert [record.rows for record in model.batch_report_] == [300] * 4
     assert fed(calls(3)).partial_fit(*call(np.random.default_rng(0), 30_000)).run_.waiting == ()

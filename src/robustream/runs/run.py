@@ -151,10 +151,10 @@ class Run:
         if len(X) >= minimum:
             rows = Rows(X, y, weights)
             if self.plan.batch_size != "auto" or self.plan.half_life is not None or not may_wait(learner, rows):
-                return self._caught_up(len(self.waiting)).feed_batches(X, y, self._cut(X, cut_call), weights=weights)
+                return self._caught_up().feed_batches(X, y, self._cut(X, cut_call), weights=weights)
             waiting = (*self.waiting, Call(self.rows_seen, copy_rows(*rows)))
             after = self._with_rows(len(X), waiting=waiting)
-            return after._caught_up(len(waiting)) if are_enough([call.rows for call in waiting]) else after
+            return after._caught_up() if are_enough([call.rows for call in waiting]) else after
         pending = (*self.pending, copy_rows(X, y, weights))
         after = self._with_rows(len(X), pending=pending)
         if after.pending_rows < (_POOL * minimum if learner.judges_rows else minimum):
@@ -167,7 +167,7 @@ class Run:
         after = replace(self, rows_seen=self.rows_seen + rows, **waiting)
         # Not counted anew, call by call.
         after.__dict__["pending_rows"] = self.pending_rows + (rows if "pending" in waiting else 0)
-        if (after.counted_rows, after.counted_calls) == (self.counted_rows, self.counted_calls):
+        if "pending" in waiting and after.counted_rows == self.counted_rows:
             # The same rows count: what was worked out for an earlier look serves again.
             for name in ("complete", "value", "answer"):
                 if name in self.__dict__:
@@ -176,15 +176,15 @@ class Run:
             after.__dict__["ahead"] = self.__dict__["ahead"]
         return after
 
-    def _caught_up(self, calls: int) -> Run:
-        """Return the run with the first of the calls that wait for a search taken in."""
-        if not calls:
+    def _caught_up(self) -> Run:
+        """Return the run with the calls that wait for a search taken in."""
+        if not self.waiting:
             return self
         batches = [
             Batch(index, name_rows(slice(0, len(rows.X)), first), rows.X, rows.y)
-            for index, (first, rows) in enumerate(self.waiting[:calls], self.next_index)
+            for index, (first, rows) in enumerate(self.waiting, self.next_index)
         ]
-        run = replace(self, waiting=self.waiting[calls:])
+        run = replace(self, waiting=())
         for estimate in estimate_together(self.plan.learner, self.plan.seed, batches):
             run = run._absorb(estimate)
         return run
@@ -261,19 +261,10 @@ class Run:
         return sum(len(rows.X) for rows in self.pending)
 
     @property
-    def _step(self) -> int:
-        return max(1, (1 << max(self.rows_seen.bit_length() - 1, 0)) // _PACE)
-
-    @property
-    def counted_calls(self) -> int:
-        """The number of calls that wait for a search and count in the answer already: those begun before a step."""
-        border = self.rows_seen - self.rows_seen % self._step
-        return sum(call.first < border for call in self.waiting)
-
-    @property
     def counted_rows(self) -> int:
         """The number of waiting rows that count in the answer already."""
-        counted = self.pending_rows - self.rows_seen % self._step
+        step = max(1, (1 << max(self.rows_seen.bit_length() - 1, 0)) // _PACE)
+        counted = self.pending_rows - self.rows_seen % step
         # Alone they are all there is, however few: the answer must not wait for a step that they do not fill.
         least = self.plan.learner.required_rows(self.layout.columns)
         alone = self.ledger.usable == 0 and not self.waiting
@@ -282,20 +273,10 @@ class Run:
     @cached_property
     def complete(self) -> Run:
         """The run with waiting calls counted, and waiting rows as a batch of the weight that so few rows deserve."""
-        return self._completed(self.counted_calls)
-
-    @cached_property
-    def up_to_date(self) -> Run:
-        """The same with all calls that wait for a search, for those who ask what became of each."""
-        calls = len(self.waiting)
-        return self.complete if calls == self.counted_calls else self._completed(calls)
-
-    def _completed(self, calls: int) -> Run:
         # Calls that an earlier look has searched are not searched again for this one.
         taken, ahead = self.__dict__.get("ahead", (0, self))
-        ahead = replace(ahead, waiting=self.waiting[taken:], pending=self.pending, rows_seen=self.rows_seen)
-        run = ahead._caught_up(calls - taken) if calls > taken else ahead
-        self.__dict__["ahead"] = max(calls, taken), run
+        run = replace(ahead, waiting=self.waiting[taken:], pending=self.pending, rows_seen=self.rows_seen)._caught_up()
+        self.__dict__["ahead"] = len(self.waiting), run
         learner, columns, counted = self.plan.learner, self.layout.columns, self.counted_rows
         if counted < learner.required_rows(columns):
             return run
@@ -358,8 +339,7 @@ class Run:
     @cached_property
     def report(self) -> list[BatchRecord]:
         """The record of every batch, as of now."""
-        run = self.up_to_date
-        return run.ledger.report(self.assess() if run is self.complete else run.assess())
+        return self.complete.ledger.report(self.assess())
 
     @property
     def batches_seen(self) -> int:
