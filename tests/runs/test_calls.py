@@ -52,7 +52,7 @@ def test_weighted_and_large_calls_wait_for_none():
     model = fed(calls(3)).partial_fit(X, y, sample_weight=np.repeat([1.0, 2.0], 150))
     assert model.run_.waiting == ()
     assert [record.rows for record in model.batch_report_] == [300] * 4
-    assert fed(calls(3)).partial_fit(*call(np.random.default_rng(0), 30_000)).run_.waiting == ()
+    assert fed(calls(3)).partial_fit(*call(np.random.default_rng(0), 50_000)).run_.waiting == ()
 
 
 def test_all_that_was_seen_is_told():
