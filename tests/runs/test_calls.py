@@ -38,8 +38,8 @@ def fed(made, model=None, look=False):
 
 def test_calls_wait_until_there_are_enough():
     made = calls(25, bad=0.1)
-    waiting = [len(fed(made[:count]).run_.waiting) for count in (1, 5, 19, 20, 25)]
-    assert waiting == [1, 5, 19, 0, 5]
+    waiting = [len(fed(made[:count]).run_.waiting) for count in (1, 5, 15, 16, 25)]
+    assert waiting == [1, 5, 15, 0, 9]
 
 
 @pytest.mark.parametrize("settings", [{"batch_size": 300}, {"half_life": 10.0}, {"learner": "classical"}])
@@ -77,7 +77,7 @@ def test_a_stored_model_goes_on_with_the_calls_that_wait(tmp_path):
 
 
 def test_clean_calls_have_the_estimates_that_they_have_alone():
-    made = calls(20)
+    made = calls(16)
     for together, alone in zip(fed(made).run_.state.estimates, estimates_alone(made), strict=True):
         for one, other in zip(together.point, alone.point, strict=True):
             if one is not None or other is not None:
@@ -162,3 +162,15 @@ def test_pooled_moments_are_those_of_all_rows():
     squares = np.square(y - full @ np.linalg.lstsq(full, y, rcond=None)[0]).sum()
     # The ridge, a millionth of each variance, leaves a thousandth of the noise where targets vary as much.
     np.testing.assert_allclose(_noise([whole], 4), squares / (len(X) - 5), rtol=1e-3)
+
+
+def test_bad_calls_hide_no_bad_rows_of_good_ones():
+    rng = np.random.default_rng(12)
+    made = []
+    for k in range(4):  # half of the calls follow another line, and a sixth of all rows neither
+        X, y = call(rng, 500)
+        off = rng.random(500) < 0.15
+        X[off], y[off] = 2 * X[off], -3 * y[off]
+        made.append((X, y if k < 2 else -5 * y))
+    records = fed(made).batch_report_
+    assert all(record.left_out > 40 for record in records)

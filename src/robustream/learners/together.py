@@ -7,9 +7,11 @@ not are searched for themselves, and the others once more without them: batches 
 rows than the others do, beyond chance and by more than half of the usual share. (They are bad as a whole, or dirty, or
 of another site.) Each is searched by itself
 
-* where there are groups of which none has the majority, as where half of the batches are bad, and
+* where there are groups of which none has the majority, as where half of the batches are bad,
 * where all rows together are noisier than those of each batch by itself, by a factor of NOISIER: batches that differ
-  from one another hide the rows that are bad in each.
+  from one another hide the rows that are bad in each, and
+* where next to nothing was left out, but more of the batch of median noise if it is searched by itself: bad batches
+  hide the rows that are bad in good ones. (Of the batches on either side of the median more than half are good.)
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ Moments: TypeAlias = tuple[float, Array, Array]  # sum of the weights, mean and 
 
 # Where batches together are noisier than each by itself, by this factor, they differ from one another.
 NOISIER = 1.25
+# Share of the rows left out below which one batch is searched by itself: bad rows may hide behind bad batches.
+_LITTLE = 0.05
 # Of the variance of a column, for directions without any.
 _RIDGE = 1e-6
 
@@ -80,6 +84,12 @@ def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Major
         )
     if _differ(fit.scatter, [part.scatter for part in parts], [float(part.weights.sum()) for part in parts]):
         return Together()
+    if (~believed).mean() < _LITTLE:
+        unit = np.where(fit.scatter.diagonal() > 0, fit.scatter.diagonal(), 1.0)
+        middle = _middle([float((part.scatter.diagonal() / unit).sum()) for part in parts])
+        alone = majority(batches[middle].X)
+        if _hidden(sum(group.rows for group in alone.groups), believed[pieces[middle]]):
+            return Together()
     whole = batches[0]._replace(X=rows)
     return _each(sum_up, batches, parts, whole, fit)
 
@@ -113,6 +123,12 @@ def lines_together(
     columns = rows.shape[1]
     if np.any(_noise([pooled], columns) > NOISIER**2 * _noise(moments, columns)):
         return Together()
+    if (~found.believed).mean() < _LITTLE:
+        unit = np.maximum(_noise([pooled], columns), 1e-300)
+        middle = _middle([float((_noise([own], columns) / unit).sum()) for own in moments])
+        alone = search(batches[middle])
+        if _hidden(int(np.count_nonzero(~alone.believed)), found.believed[pieces[middle]]):
+            return Together()
     parts = [part._replace(moments=own) for part, own in zip(parts, moments, strict=True)]
     return _each(sum_up, batches, parts, whole, found._replace(moments=pooled))
 
@@ -157,6 +173,18 @@ def _unlike(divided: bool, believed: Mask, pieces: Sequence[slice]) -> Together 
     chance = SIGMAS * np.sqrt((overall * (1 - overall) + 1 / sizes) / sizes)
     odd = np.abs(shares - usual) > np.maximum(chance, usual / 2)
     return Together(odd=tuple(odd.tolist())) if odd.any() else None
+
+
+def _middle(noise: Sequence[float]) -> int:
+    """Return which batch has the median noise, the lower one of two."""
+    return int(np.argsort(noise, kind="stable")[(len(noise) - 1) // 2])
+
+
+def _hidden(left_out: int, believed: Mask) -> bool:
+    """Return whether a batch by itself leaves out more rows than were left out of it together, beyond chance."""
+    from robustream.majority import SIGMAS
+
+    return left_out - np.count_nonzero(~believed) > SIGMAS * np.sqrt(left_out + 1)
 
 
 def _differ(whole: Array, parts: Sequence[Array], weights: Sequence[float]) -> bool:

@@ -34,7 +34,7 @@ __all__ = ["are_enough", "estimate_calls", "estimate_together", "may_wait"]
 
 # Calls that are searched as one table, and the most rows and bytes of them: beyond these passes over the rows take
 # longer than the search. A call of half as many rows does not wait.
-_TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 20, 80_000, 16_000_000
+_TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 16, 80_000, 16_000_000
 # How often calls that differ are parted from the others before each is searched by itself.
 _PARTINGS = 2
 # A call with this many more rows than columns has an estimate: of coefficients, of a level, and of what is left.

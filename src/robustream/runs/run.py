@@ -172,22 +172,40 @@ class Run:
             for name in ("complete", "value", "answer"):
                 if name in self.__dict__:
                     after.__dict__[name] = self.__dict__[name]
-        if "ahead" in self.__dict__:
+        if "ahead" in self.__dict__:  # no batch has come in between
             after.__dict__["ahead"] = self.__dict__["ahead"]
         return after
 
     def _caught_up(self) -> Run:
-        """Return the run with the calls that wait for a search taken in."""
-        if not self.waiting:
-            return self
+        """Return the run with all calls that wait searched as one table."""
+        return replace(self, waiting=())._searched(self.waiting) if self.waiting else self
+
+    def _searched(self, calls: Sequence[Call]) -> Run:
+        """Return the run with calls taken in that are searched as one table."""
         batches = [
             Batch(index, name_rows(slice(0, len(rows.X)), first), rows.X, rows.y)
-            for index, (first, rows) in enumerate(self.waiting, self.next_index)
+            for index, (first, rows) in enumerate(calls, self.next_index)
         ]
-        run = replace(self, waiting=())
+        run = self
         for estimate in estimate_together(self.plan.learner, self.plan.seed, batches):
             run = run._absorb(estimate)
         return run
+
+    def _looked_ahead(self) -> Run:
+        """Return the run with the calls that wait counted, for a look.
+
+        Their number is a sum of powers of two, and so many are searched together, the largest number first. So what a
+        look sees follows from the calls alone, not from looks before it; and where each call is followed by a look,
+        each look searches one group anew, mostly a small one.
+        """
+        known: dict[int, Run] = self.__dict__.get("ahead", {})
+        run, taken, ahead = replace(self, waiting=()), 0, dict[int, Run]()
+        while left := len(self.waiting) - taken:
+            some = self.waiting[taken : taken + (1 << (left.bit_length() - 1))]
+            taken += len(some)
+            run = ahead[taken] = known[taken] if taken in known else run._searched(some)
+        self.__dict__["ahead"] = ahead
+        return replace(run, pending=self.pending, rows_seen=self.rows_seen)
 
     def _absorb_calls(self, calls: Sequence[Rows], label: str, weight: float = 1.0) -> Run:
         """Return the run with small calls taken in: as one batch, or each by itself."""
@@ -273,10 +291,7 @@ class Run:
     @cached_property
     def complete(self) -> Run:
         """The run with waiting calls counted, and waiting rows as a batch of the weight that so few rows deserve."""
-        # Calls that an earlier look has searched are not searched again for this one.
-        taken, ahead = self.__dict__.get("ahead", (0, self))
-        run = replace(ahead, waiting=self.waiting[taken:], pending=self.pending, rows_seen=self.rows_seen)._caught_up()
-        self.__dict__["ahead"] = len(self.waiting), run
+        run = self._looked_ahead()
         learner, columns, counted = self.plan.learner, self.layout.columns, self.counted_rows
         if counted < learner.required_rows(columns):
             return run
