@@ -24,8 +24,9 @@ def batches(columns: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 # Calls that wait are searched with those that came next to them, so that a row that hardly matters may be believed in
 # one order and not in another. A quarter of a standard error of a coefficient is 0.0035: of 5,000 rows, spread 1. That
-# of the level, where no column is 0, is six times as large: the columns' means are 3.
-A_QUARTER, OF_THE_LEVEL = 3.5e-3, 6.0
+# of the level, where no column is 0, is six times as large (the columns' means are 3), and that of a loading eight
+# times: variances of 9 and 7.9 are hard to tell apart.
+A_QUARTER, OF_THE_LEVEL, OF_A_LOADING = 3.5e-3, 6.0, 8.0
 
 
 @pytest.mark.parametrize(("columns", "batch_size", "near"), [(3, 500, 1e-6), (12, 500, 1e-6), (12, "auto", A_QUARTER)])
