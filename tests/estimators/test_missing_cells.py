@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy import sparse
 from sklearn.utils import get_tags
 
 import robustream as rs
@@ -183,3 +184,21 @@ def test_files_and_commands_use_them(tmp_path):
     done = run.invoke(main, ["predict", str(saved), files, "-o", str(out)])
     assert done.exit_code == 0, done.output
     np.testing.assert_array_equal(pd.read_parquet(out)["prediction"].isna(), GAPS.all(axis=1))
+
+
+@pytest.mark.parametrize("columns", [4, 6, 8])
+@pytest.mark.parametrize("kind", ["amounts", "counts", "one that varies"])
+def test_columns_of_mostly_zeros_with_a_gap(kind, columns, capfd):
+    rng = np.random.default_rng(columns)
+    rows = np.where(rng.random((300, columns)) < 0.3, rng.random((300, columns)), 0.0)
+    if kind == "counts":
+        rows = rng.poisson(0.3, rows.shape).astype(float)
+    elif kind == "one that varies":
+        rows[:, 0] = rng.normal(size=300)
+    target = rows.sum(axis=1) + rng.normal(size=300)
+    whole = rs.OutlierRobustRegressor().fit(rows, target)
+    rows[0, 0] = np.nan
+    for given in (rows, sparse.csr_matrix(rows)):
+        model = rs.OutlierRobustRegressor().fit(given, target)
+        assert (np.abs(model.coef_ - whole.coef_) < whole.coef_stderr_).all()
+    assert capfd.readouterr() == ("", "")  # LAPACK writes there what it does not like

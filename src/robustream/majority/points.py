@@ -674,6 +674,8 @@ def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
     sample, _ = spread_lattice(x[some], np.random.default_rng(0))
     center, unit = column_units(sample)
     use = np.flatnonzero(unit > 0)
+    if len(use) < COLUMNS:  # the others are one value, such as zero, in most rows
+        return None
     known = (sample[:, use] - center[use]) / unit[use]
     with np.errstate(invalid="ignore"):
         far = np.isnan(known) | (np.abs(known) > SIGMAS)
