@@ -25,7 +25,7 @@ from robustream.sources.tables import make_limits, open_tables
 from robustream.sources.tables.encoder import Encoder
 from robustream.sources.tables.encoding import unseen_levels
 from robustream.sources.tables.frames import frame_of_rows
-from robustream.sources.tables.schema import UnknownColumnsError
+from robustream.sources.tables.schema import TextColumnsError, UnknownColumnsError
 from robustream.sources.tables.writer import table_writer
 
 __all__ = ["Applied", "apply_to_files"]
@@ -95,10 +95,14 @@ def apply_to_files(
     if taken := [name for name in keep if name in ("file", "row", *_ANSWERS[what])]:
         raise InvalidInputError(f"keep must not name {taken[0]!r}: the output has a column of this name", "keep")
     names, encoding = (getattr(model, name, None) for name in ("feature_names_in_", "encoding_"))
+    targets = _targets(model, extra, target) if what == "score" else None
+    learned = names if encoding is None else encoding.columns
+    fitted = [*(() if learned is None else map(str, learned)), *(targets or ())]
     try:
         table = open_tables(
             sources,
-            target=_targets(model, extra, target) if what == "score" else None,
+            target=targets,
+            fitted=fitted,
             columns=None if names is None or encoding is not None else [str(name) for name in names],
             encoder=None if encoding is None else Encoder(fixed=encoding),
             missing="keep",
@@ -110,6 +114,8 @@ def apply_to_files(
         )
     except UnknownColumnsError as error:
         raise InvalidInputError(_say_unknown(error), *error.arguments) from error
+    except TextColumnsError as error:
+        raise InvalidInputError(f"the model was fitted to columns of numbers, and here {error.holding}") from error
     if len(table.feature_names) != model.n_features_in_:
         raise InvalidInputError(
             f"the model has {model.n_features_in_} columns without names, and the files have "

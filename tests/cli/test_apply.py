@@ -126,6 +126,24 @@ def test_files_of_other_columns(made, tmp_path):
         "score", folder / "m.safetensors", tmp_path / "other.csv", "-o", tmp_path / "p.csv", code=ExitCode.BAD_INPUT
     )
     assert "a regression scores rows by their target, and no file has a column 'price', 'age'" in said
+    (tmp_path / "text.csv").write_text("a,b\n1,x\n2,y\n")
+    said = run(
+        "predict", folder / "m.safetensors", tmp_path / "text.csv", "-o", tmp_path / "p.csv", code=ExitCode.BAD_INPUT
+    )
+    assert "the model was fitted to columns of numbers, and here 'b' holds text ('x' in line 2 of " in said
+    assert "exclude" not in said
+
+
+@pytest.mark.parametrize("command", ["predict", "score"])
+def test_names_are_matched_as_in_a_fit(command, made, tmp_path):
+    folder, rows = made
+    write(tmp_path / "as.csv", rows[:50])
+    text = (tmp_path / "as.csv").read_text()
+    (tmp_path / "otherwise.csv").write_text(text.replace("a,b,price,age", "A , b,PRICE,age"))
+    for name in ("as", "otherwise"):
+        run(command, folder / "m.safetensors", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.parquet")
+    first, second = (pq.read_table(tmp_path / f"{name}.parquet").drop(["file"]) for name in ("as", "otherwise"))
+    assert first.equals(second)
 
 
 @pytest.fixture(scope="module")

@@ -294,3 +294,33 @@ def test_copies_are_named(tmp_path):
     changed[20_000] ^= 1
     (tmp_path / "5.npy").write_bytes(changed)
     assert Tables(tmp_path).notes == (f"copies, byte for byte: {tmp_path / '4.npy'} of {tmp_path / '2.npy'}",)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_columns_that_too_few_files_have_are_named(order, tmp_path):
+    write(tmp_path / "0.parquet", a=[1.0], b=[2.0], c=[3.0], y=[4.0])
+    write(tmp_path / "1.parquet", a=[1.0], y=[4.0])
+    files = [tmp_path / "0.parquet", tmp_path / "1.parquet"][::order]
+    tables = Tables(files, target="y")
+    assert tables.feature_names == ("a",)
+    assert tables.notes == (
+        f"columns 'b', 'c' are left out, since 1 of 2 files do not have them: {tmp_path / '1.parquet'}",
+    )
+    # Not where a person has said which columns there are to be, or not to be.
+    assert Tables(files, target="y", exclude=["b", "c"]).notes == ()
+    assert Tables(files, target="y", columns=["a"]).notes == ()
+
+
+def test_columns_that_a_few_files_have_beside_the_others_need_no_word(folder):
+    for place in range(3, 8):
+        write(folder / f"{place}.parquet", a=[1.0], b=[3], y=[5.0])
+    write(folder / "8.parquet", a=[1.0], b=[3], y=[5.0], extra=[1.0])
+    assert [note for note in Tables(folder, exclude="id").notes if "left out" in note] == []
+
+
+def test_the_names_of_a_model_may_be_spelled_otherwise_by_all_files(tmp_path):
+    write(tmp_path / "0.parquet", **{"SIZE ": [1.0], "b": [2.0]})
+    with pytest.raises(InvalidInputError, match="no file has a column 'size'"):
+        Tables(tmp_path, columns=["size"])
+    tables = Tables(tmp_path, columns=["b", "size"], fitted=["size", "b"])
+    assert [batch.X.tolist() for batch in tables.in_batches(5)] == [[[2.0, 1.0]]]

@@ -40,4 +40,5 @@ def open_tables(paths: Paths, **options: Any) -> Tables | PipedTable:
         raise InvalidInputError(
             "join_small_files is for files; the rows of standard input are joined anyway.", "join_small_files"
         )
+    options.pop("fitted", None)  # of one table, whose names must be those of the model
     return PipedTable(**options)

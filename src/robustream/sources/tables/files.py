@@ -30,7 +30,15 @@ from robustream.sources.tables.csv import look_at_csv
 from robustream.sources.tables.csv_dialect import Wanted
 from robustream.sources.tables.encoder import Encoder
 from robustream.sources.tables.encoding import Encoding
-from robustream.sources.tables.error_text import BombError, Limits, UnusableError, explain, in_bytes, some_files
+from robustream.sources.tables.error_text import (
+    BombError,
+    Limits,
+    UnusableError,
+    explain,
+    in_bytes,
+    some_files,
+    some_names,
+)
 from robustream.sources.tables.jsonl import look_at_json_lines
 from robustream.sources.tables.levels import LevelCounts, join_counts, levels_in
 from robustream.sources.tables.missing import MISSING, batch_of_rows
@@ -63,6 +71,7 @@ from robustream.sources.tables.schema import (
     Selected,
     Selection,
     choose_columns,
+    uncommon_columns,
     usual_spellings,
     why_unfit,
 )
@@ -141,6 +150,7 @@ class Tables(Selected):
     limits : the most bytes of a batch, 1 GB, and of a line of text, 16 MB; what needs more fails.
     weight : the column that says how often each row counts. Rows whose weight is missing, negative or infinite are left
         out and counted; those of weight 0 are not there.
+    fitted : the names that columns had when a model was fitted, which all files may spell otherwise.
 
     Examples
     --------
@@ -172,6 +182,7 @@ class Tables(Selected):
         encoder: Encoder | None = None,
         limits: Limits = _USUAL_LIMITS,
         weight: str | None = None,
+        fitted: Sequence[str] = (),
     ) -> None:
         check_choice("missing", missing, MISSING)
         self._limits = limits
@@ -188,7 +199,7 @@ class Tables(Selected):
             raise InvalidInputError(_nothing_readable(looks))
         asked = [name for names in (target, columns, exclude, weight) if names is not None for name in _listed(names)]
         asked += () if encoder is None else encoder.columns_of(())
-        self._spellings = usual_spellings([look.columns for look in readable], asked)
+        self._spellings = usual_spellings([look.columns for look in readable], asked, fitted)
         self._respelled: dict[str, list[str]] = {name: [] for name in self._spellings}
         if self._spellings:
             looks = [self._respell(look) for look in looks]
@@ -209,6 +220,9 @@ class Tables(Selected):
             weight=weight,
         )
         self._selection = replace(self._selection, limits=limits)
+        # Where columns are chosen, those that are not need no word.
+        chosen = columns is not None or (encoder is not None and encoder.names_all)
+        self._not_asked = None if chosen else frozenset(_listed(exclude))
         self._files = [self._fit_for_use(look) for look in looks]
         if all(isinstance(file, _Unusable) for file in self._files):
             raise InvalidInputError(_nothing_readable(self._files))
@@ -275,8 +289,9 @@ class Tables(Selected):
         if self._others:
             yield f"left out, since no format is known for the name: {some_files(self._others)}"
         for name, files in self._respelled.items():
-            if self._spellings[name] in self._selection.names:
+            if files and self._spellings[name] in self._selection.names:
                 yield f"column {name!r} of {some_files(files)} is taken for {self._spellings[name]!r}"
+        yield from self._uncommon()
         if copies := [f"{path} of {first}" for path, first in find_copies(self.paths).items()]:
             yield f"copies, byte for byte: {some_files(copies)}"
         for name in self._selection.names if self._selection.target_kind != "text" else self._selection.features:
@@ -286,6 +301,23 @@ class Tables(Selected):
         if empty := [file.path for file in self._files if isinstance(file, TableFile) and not file.rows]:
             yield f"without any row: {some_files(empty)}"
         yield from self._selection.notes()
+
+    def _uncommon(self) -> Iterator[str]:
+        """Say which columns are not read since too few files have them."""
+        if self._not_asked is None:
+            return
+        files = [file for file in self._files if isinstance(file, TableFile) and file.rows]
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for name, without in uncommon_columns([file.columns for file in files], self._selection).items():
+            if name not in self._not_asked:
+                alike.setdefault(tuple(without), []).append(name)
+        for without, names in alike.items():
+            several = len(names) > 1
+            yield (
+                f"{'columns' if several else 'column'} {some_names(names)} {'are' if several else 'is'} left out, "
+                f"since {len(without)} of {len(files)} files do not have {'them' if several else 'it'}: "
+                f"{some_files([files[place].path for place in without])}"
+            )
 
     def _pieces(self, file: TableFile | _Unusable, rows_per_batch: int, bytes_per_row: float) -> Pieces:
         if isinstance(file, TableFile):

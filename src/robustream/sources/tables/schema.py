@@ -34,6 +34,7 @@ __all__ = [
     "Columns",
     "Selected",
     "Selection",
+    "TextColumnsError",
     "UnknownColumnsError",
     "choose_columns",
     "columns_of",
@@ -42,6 +43,7 @@ __all__ = [
     "kind_of",
     "kind_of_numpy",
     "numbered",
+    "uncommon_columns",
     "usual_spellings",
     "why_unfit",
 ]
@@ -56,6 +58,9 @@ _WORDS = {"text": "text", "date": "dates or times", "other": "nested or binary v
 _NUMBERS_OF_ROWS = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__")
 # Numbers with decimals, and dates. Whole numbers are names that pandas gives, or years.
 _LIKE_A_CELL = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?|-\d+|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
+
+# The share of the tables that must have a column for people to be told that it is not read.
+_WORTH_A_WORD = 0.25
 
 
 @lru_cache(maxsize=256)
@@ -131,11 +136,12 @@ def columns_of_schema(schema: pa.Schema) -> Columns:
     return columns_of(schema.names, [kind_of(arrow_type) for arrow_type in schema.types])
 
 
-def usual_spellings(tables: Sequence[Columns], asked: Sequence[str] = ()) -> dict[str, str]:
+def usual_spellings(tables: Sequence[Columns], asked: Sequence[str] = (), fitted: Sequence[str] = ()) -> dict[str, str]:
     """Return the usual spelling of names that differ from it only in case, blanks, underscores or accents.
 
     A name that a person asked for is the usual one, else the one that most tables have. Where one table has two such
-    names, they are two columns, and stay.
+    names, they are two columns, and stay. The names that a model was fitted to are usual whether a table has them or
+    not.
 
     >>> tables = [columns_of(names, ["text"] * 2) for names in (["Größe", "Dep Time"], ["GRÖSSE", "dep_time"])]
     >>> usual_spellings([*tables, tables[0]])
@@ -143,7 +149,7 @@ def usual_spellings(tables: Sequence[Columns], asked: Sequence[str] = ()) -> dic
     """
     known = Counter(name for table in tables for name in table.kinds)
     alike: dict[str, list[str]] = {}
-    for name in known:
+    for name in dict.fromkeys((*known, *fitted)):
         alike.setdefault(_letters(name), []).append(name)
     several = {letters: names for letters, names in alike.items() if letters and len(names) > 1}
     for table in {id(table): table for table in tables}.values() if several else ():
@@ -152,7 +158,7 @@ def usual_spellings(tables: Sequence[Columns], asked: Sequence[str] = ()) -> dic
                 several.pop(letters, None)
     usual: dict[str, str] = {}
     for names in several.values():
-        best = max(names, key=lambda name: (name in asked, known[name]))
+        best = max(names, key=lambda name: (name in fitted, name in asked, known[name]))
         usual |= {name: best for name in names if name != best}
     return usual
 
@@ -292,6 +298,14 @@ class Selected:
         return self._selection.dtype
 
 
+class TextColumnsError(InvalidInputError):
+    """Columns that are to be learned from hold no numbers; `holding` says which, and what they hold."""
+
+    def __init__(self, holding: str, advice: str, *arguments: str) -> None:
+        self.holding = holding
+        super().__init__(f"Only columns of numbers can be learned from; {holding}. {advice}", *arguments)
+
+
 class UnknownColumnsError(InvalidInputError):
     """Columns were asked for that no file has."""
 
@@ -393,6 +407,27 @@ def choose_columns(
     )
 
 
+def uncommon_columns(tables: Sequence[Columns], selection: Selection) -> dict[str, list[int]]:
+    """Return the columns that are not read since too few tables have them, with the places of those that do not.
+
+    Those of a few tables among many are left to these.
+
+    >>> tables = [columns_of(names, ["integer"] * len(names)) for names in (["a", "b"], ["a"])]
+    >>> selection = Selection(("a",), (), True, np.dtype(float), "number", "use")
+    >>> uncommon_columns(tables, selection)
+    {'b': [1]}
+    """
+    known = Counter(name for table in tables for name in table.kinds)
+    read = {*selection.names, *selection.left_out}
+    return {
+        name: [place for place, table in enumerate(tables) if name not in table.kinds]
+        for name, times in known.items()
+        if _WORTH_A_WORD * len(tables) <= times < len(tables)
+        and name not in read
+        and not _NUMBERS_OF_ROWS.fullmatch(name)
+    }
+
+
 def why_unfit(table: Columns, selection: Selection) -> str | None:
     """Say why a table cannot give the selected columns, if that is known already."""
     if absent := [name for name in selection.names if name not in table.kinds]:
@@ -466,8 +501,8 @@ def _refuse_text(features: Sequence[str], kinds: dict[str, str], show: Callable[
     if refused:
         holds = " and ".join(dict.fromkeys(describe_kind(kinds[name]) for name in refused)) + _shown(refused[0], show)
         verb = "holds" if len(refused) == 1 else "hold"
-        raise InvalidInputError(
-            f"Only columns of numbers can be learned from; {some_names(refused, most=20)} {verb} {holds}. "
+        raise TextColumnsError(
+            f"{some_names(refused, most=20)} {verb} {holds}",
             f"exclude=[...] leaves columns out, numeric_only=True all such, and {_becomes(refused, kinds)}."
             f"{_hint(list(kinds))}",
             "exclude",
