@@ -84,10 +84,9 @@ def test_a_rejected_first_call_leaves_the_model_unfitted(name, kind):
 def test_bad_targets(name):
     model = MODELS[name]().partial_fit(ROWS, TARGET)
     before = copy.copy(model.__dict__)
-    nan = [(np.where(np.arange(60) == 3, np.nan, TARGET), "NaN")] if name not in USING_GAPS else []
+    nan = [(np.where(np.arange(60) == 3, np.nan, TARGET), "NaN"), (np.full(60, np.nan), "NaN|target")]
     for target, message in [
-        *nan,
-        (np.full(60, np.nan), "NaN|target"),
+        *(nan if name not in USING_GAPS else []),
         (TARGET[:50], "inconsistent|60"),
         (np.column_stack([TARGET, TARGET]), "outputs|shape"),
         (TARGET.astype(object) + 1j, "complex|[Cc]omplex"),
@@ -95,6 +94,29 @@ def test_bad_targets(name):
         with pytest.raises((ValueError, TypeError), match=message):
             model.partial_fit(ROWS, target)
         assert model.__dict__ == before
+
+
+@pytest.mark.parametrize("model", [rs.OutlierRobustRegressor(), rs.OutlierRobustCovariance()])
+def test_no_rows_are_refused_by_number(model):
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.fit(np.empty((0, 4)), [])
+    model.partial_fit(ROWS, TARGET)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.partial_fit(ROWS[:0], TARGET[:0])
+    assert model.n_samples_seen_ == 60
+
+
+@pytest.mark.parametrize("learner", ["classical", "trimmed"])
+def test_learners_without_gaps_name_the_one_that_takes_them(learner):
+    rows = spoiled(np.nan)
+    told = f"NaN: learner='{learner}' takes no missing cells. Use learner='refined' .*missing='skip'"
+    for model in (rs.OutlierRobustPCA(2, learner=learner), rs.OutlierRobustRegressor(learner=learner)):
+        with pytest.raises(rs.errors.InvalidInputError, match=f"Input X contains {told}"):
+            model.fit(rows, TARGET)
+        with pytest.raises(rs.errors.InvalidInputError, match=f"Input X contains {told}"):
+            model.fit(ROWS, TARGET).outlier_scores(rows, *([TARGET] if hasattr(model, "coef_") else []))
+    with pytest.raises(rs.errors.InvalidInputError, match=f"Input y contains {told}"):
+        rs.OutlierRobustRegressor(learner=learner).fit(ROWS, np.where(TARGET > 0, TARGET, np.nan))
 
 
 def test_targets_too_large_for_float32_are_refused():
@@ -217,3 +239,16 @@ def test_columns_that_hold_no_numbers_are_named(model, cells):
     frame = pandas.DataFrame(ROWS, columns=list("abcd")).assign(city=cells)
     with pytest.raises(rs.errors.InvalidInputError, match=r"no numbers: 'city'\. .*categorical"):
         model.fit(frame, TARGET)
+
+
+@pytest.mark.parametrize("model", [rs.OutlierRobustPCA(2), rs.OutlierRobustRegressor()])
+def test_columns_of_one_name_are_named(model):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS, columns=["size", "size", "b", "c"])
+    told = "more than one column named 'size'"
+    with pytest.raises(rs.errors.InvalidInputError, match=told):
+        model.fit(frame, TARGET)
+    target = {"target": TARGET} if isinstance(model, rs.OutlierRobustRegressor) else {}
+    for given in (frame, importlib.import_module("pyarrow").table(list(ROWS.T), names=list(frame.columns))):
+        with pytest.raises(rs.errors.InvalidInputError, match=told):
+            rs.fit(model, given, **target)

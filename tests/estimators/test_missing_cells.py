@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 import robustream as rs
@@ -134,6 +135,39 @@ def test_rows_without_a_target_are_left_out(target):
     model = rs.OutlierRobustRegressor().fit(ROWS, target)
     assert model.n_samples_seen_ == 2993
     np.testing.assert_allclose(model.coef_, rs.OutlierRobustRegressor().fit(ROWS[7:], TARGET[7:]).coef_)
+
+
+@pytest.mark.parametrize("target", [[np.nan], [None], [[np.nan]], np.ma.MaskedArray([1.0], [True])])
+def test_a_call_of_missing_targets_leaves_a_stream_as_it_is(target):
+    model = rs.OutlierRobustRegressor().partial_fit(ROWS, TARGET)
+    before = model.coef_
+    model.partial_fit(ROWS[:1], target).partial_fit(ROWS[:1], target, sample_weight=[2.0])
+    assert model.n_samples_seen_ == 3000
+    np.testing.assert_array_equal(model.coef_, before)
+    with pytest.raises(ValueError, match="2 features"):
+        model.partial_fit(ROWS[:1, :2], target)
+    with pytest.raises(ValueError, match="2 outputs"):
+        model.partial_fit(ROWS[:1], [[np.nan, np.nan]])
+
+
+def test_a_stream_may_begin_with_missing_targets():
+    frame = pd.DataFrame(ROWS, columns=list("abcde"))
+    model = rs.OutlierRobustRegressor().partial_fit(frame[:3], np.full((3, 2), np.nan))
+    with pytest.raises(NotFittedError, match="0 rows"):
+        model.predict(frame)
+    both = np.column_stack([TARGET, -TARGET])
+    model.partial_fit(frame, both)
+    np.testing.assert_array_equal(model.coef_, rs.OutlierRobustRegressor().partial_fit(frame, both).coef_)
+    # A table of nothing else is refused: there will be no more rows.
+    with pytest.raises(ValueError, match="y must have targets"):
+        rs.OutlierRobustRegressor().fit(ROWS, np.full(3000, np.nan))
+
+
+def test_too_many_columns_for_gaps_say_what_to_do():
+    rows = np.random.default_rng(0).normal(size=(600, 501))
+    rows[0, 0] = np.nan
+    with pytest.raises(rs.errors.BelowQuorumError, match=r"more than 500 columns.*leave.*fill.*missing='skip'"):
+        rs.OutlierRobustRegressor().fit(rows, rows[:, 1])
 
 
 @pytest.mark.parametrize("model", [rs.OutlierRobustPCA(2), rs.OutlierRobustCovariance(), rs.OutlierRobustRegressor()])

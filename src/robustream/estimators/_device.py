@@ -6,6 +6,7 @@ from rows, `placed` for fitted attributes, which lie with the rows that were las
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -33,6 +34,7 @@ __all__ = [
     "given_back",
     "lent_rows",
     "naming_columns",
+    "naming_gaps",
     "place_learner",
     "placed",
     "require_device",
@@ -121,7 +123,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
     if is_plain_table(estimator, X, reset=reset, minimum=minimum):
         return X
     if not is_device_array(X):
-        with naming_columns(X):
+        with naming_columns(X), naming_gaps(estimator):
             return validate_data(
                 estimator,
                 with_gaps(dense_batch(X)),
@@ -149,11 +151,14 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Any:
 @contextmanager
 def naming_columns(X: Any) -> Iterator[None]:
     """Name the columns of a data frame that hold no numbers, where its rows turn out not to be numbers."""
+    # The columns of Arrow's tables are arrays, not names.
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str | int)]
+    if doubled := [str(name) for name, times in Counter(names).items() if times > 1]:
+        told = ", ".join(map(repr, doubled[:_MOST_NAMED])) + (" and others" if len(doubled) > _MOST_NAMED else "")
+        raise InvalidInputError(f"X must have columns of different names, got more than one column named {told}")
     try:
         yield
     except (TypeError, ValueError) as error:
-        # The columns of Arrow's tables are arrays, not names.
-        names = [name for name in getattr(X, "columns", ()) if isinstance(name, str | int)]
         wrong = [str(name) for name in names if _holds_no_numbers(X[name])]
         if not wrong:
             raise
@@ -161,6 +166,22 @@ def naming_columns(X: Any) -> Iterator[None]:
         raise InvalidInputError(
             f"columns of X hold text, dates or other things that are no numbers: {told}. Leave them out, encode them "
             "(scikit-learn's ColumnTransformer), or let robustream.fit make categories of them (categorical=[...])"
+        ) from error
+
+
+@contextmanager
+def naming_gaps(estimator: Any) -> Iterator[None]:
+    """Say which learner takes missing cells, where rows have some and the learner of an estimator takes none."""
+    try:
+        yield
+    except ValueError as error:
+        learner = getattr(estimator, "learner", None)
+        if learner is None or getattr(estimator, "takes_gaps", False) or "contains NaN" not in str(error):
+            raise
+        what = "y" if "Input y" in str(error) else "X"
+        raise InvalidInputError(
+            f"Input {what} contains NaN: learner={learner!r} takes no missing cells. Use learner='refined' (the "
+            "default), which takes them as they are, or robustream.fit with missing='skip', which leaves such rows out"
         ) from error
 
 

@@ -122,7 +122,7 @@ class StreamingMixin(ABC):
         if run.on_gpu != self._is_on_gpu():
             run = replace(run, on_gpu=self._is_on_gpu())
         there = without_zeros(rows)
-        self.run_ = run.feed(*there) if len(there.X) or not len(rows.X) else run
+        self.run_ = run.feed(*there) if len(there.X) else run
 
     def require_weights(self, plan: Plan, given: bool) -> None:
         """Raise InvalidInputError where rows have weights that the learner of a plan does not take."""

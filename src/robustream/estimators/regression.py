@@ -23,6 +23,7 @@ from robustream.estimators._device import (
     given_back,
     lent_rows,
     naming_columns,
+    naming_gaps,
     place_learner,
     take_device_targets,
     take_rows,
@@ -267,11 +268,12 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
         """Learn from more rows; `sample_weight` says how often each counts.
 
         A call with enough rows for an estimate is a batch, or several; smaller calls wait and are joined with
-        other small ones. Rows that wait already count when a fitted attribute is read.
+        other small ones. Rows that wait already count when a fitted attribute is read. Rows whose target is missing
+        are left out, also where all of a call are.
         """
         with unchanged_on_error(self):
             first = not self._has_run()
-            rows, targets, single = validate_targets(self, X, y, reset=first)
+            rows, targets, single = validate_targets(self, X, y, reset=first, minimum=0)
             self._library = library_of(X)
             if not first and targets.shape[1] != self.run_.layout.outputs:
                 raise InvalidInputError(
@@ -353,24 +355,31 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
 def validate_targets(
     estimator: Any, X: Any, y: Any, *, reset: bool, minimum: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any], bool]:
-    """Check rows and targets; give them with y as rows x outputs, and whether it came as one column."""
+    """Check rows and targets; give them with y as rows x outputs, and whether it came as one column.
+
+    With a minimum of 0 all targets may be missing, though there must be rows: none is left then.
+    """
+    least = max(minimum, 1)
     if is_device_array(X):
-        return take_device_targets(estimator, X, y, reset=reset, minimum=minimum)
+        return take_device_targets(estimator, X, y, reset=reset, minimum=least)
     rows, targets = encoded(estimator, X, reset=reset), y
-    if not (are_plain_targets(targets, rows) and is_plain_table(estimator, rows, reset=reset, minimum=minimum)):
-        with naming_columns(X):
+    if not (are_plain_targets(targets, rows) and is_plain_table(estimator, rows, reset=reset, minimum=least)):
+        takes_gaps, y = getattr(estimator, "takes_gaps", False), host_array(y)
+        there = _targets_there(rows, y) if takes_gaps else None
+        if there is not None and not len(there):
+            if minimum:
+                raise InvalidInputError("y must have targets to learn from, and all are NaN or otherwise missing")
+            rows, shape = take_rows(estimator, X, reset=reset), np.shape(y)
+            return rows[:0], np.zeros((0, *(shape[1:2] or (1,))), rows.dtype), len(shape) == 1
+        with naming_columns(X), naming_gaps(estimator):
             rows, targets = validate_data(
                 estimator,
-                *_with_targets(
-                    with_gaps(dense_batch(rows)),
-                    host_array(y),
-                    takes_gaps := getattr(estimator, "takes_gaps", False),
-                ),
+                *_with_targets(with_gaps(dense_batch(rows)), y, there),
                 dtype=[np.float64, np.float32],
                 multi_output=True,
                 y_numeric=True,
                 reset=reset,
-                ensure_min_samples=minimum,
+                ensure_min_samples=least,
                 ensure_all_finite="allow-nan" if takes_gaps else True,
             )
     single = targets.ndim == 1
@@ -384,11 +393,9 @@ def validate_targets(
     return rows, converted[:, None] if single else converted, single
 
 
-def _with_targets(X: Any, y: Any, takes_gaps: bool) -> tuple[Any, Any]:
-    """Return rows and targets without the rows whose target is missing: nothing can be learned from these."""
-    if not takes_gaps or (there := _targets_there(X, y)) is None or not len(there):
-        return X, y  # scikit-learn says what is wrong, if anything is
-    return _safe_indexing(X, there), as_numbers(y)[there]
+def _with_targets(X: Any, y: Any, there: NDArray[np.intp] | None) -> tuple[Any, Any]:
+    """Return rows and targets of the places where all targets are there: nothing can be learned from the others."""
+    return (X, y) if there is None else (_safe_indexing(X, there), as_numbers(y)[there])
 
 
 def _targets_there(X: Any, y: Any) -> NDArray[np.intp] | None:
@@ -396,7 +403,7 @@ def _targets_there(X: Any, y: Any) -> NDArray[np.intp] | None:
     y = as_numbers(y)
     if not isinstance(y, np.ndarray) or y.dtype.kind != "f" or y.ndim not in (1, 2):
         return None
-    missing = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    missing = np.isnan(y[:, None] if y.ndim == 1 else y).any(axis=1)
     return np.flatnonzero(~missing) if missing.any() and len(y) == _num_samples(X) else None
 
 

@@ -402,7 +402,11 @@ def _of_usual_length(rows: Array, weights: Array | None, every: bool) -> tuple[A
 def _require_whole(rows: Array, widest: int) -> Array:
     """Return rows without missing cells, or raise ValueError."""
     if np.isnan(rows).any():
-        raise ValueError(f"cells are missing in more than {widest} columns, too many to learn from each other")
+        raise ValueError(
+            f"cells are missing, and gaps of more than {widest} columns, here {rows.shape[1]}, cannot be filled by each "
+            "other: leave columns out, fill the gaps before, or leave rows with gaps out (robustream.fit with "
+            "missing='skip')"
+        )
     return rows
 
 

@@ -8,6 +8,7 @@ takes one frame whole; `FrameReader` makes batches of the items of an iterable.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from numbers import Real
@@ -244,8 +245,9 @@ def arrays_of_frame(
         raise InvalidInputError(f"the data frame cannot be used: {error}") from error
     if table is None or not table.num_rows:
         raise InvalidInputError(f"a data frame must have rows, got a {type(frame).__name__} without any")
+    known = columns_of_schema(table.schema)
     selection = choose_columns(
-        [columns_of_schema(table.schema)],
+        [known],
         target=target,
         columns=columns,
         exclude=exclude,
@@ -256,6 +258,10 @@ def arrays_of_frame(
         count=lambda names: join_counts([levels_in([table], names)], names, complete=True),
         weight=weight,
     )
+    if doubled := [name for name in selection.names if name in known.doubled]:
+        raise InvalidInputError(
+            f"the data frame cannot be used: it has more than one column named {some_names(doubled)}"
+        )
     return rows_of_table(table, selection), selection
 
 
@@ -375,6 +381,9 @@ def _column(values: Any) -> pa.Array:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
+    # Names that pandas tells apart, such as 1 and "1", are one for Arrow.
+    if doubled := [name for name, times in Counter(map(str, frame.columns)).items() if times > 1]:
+        raise UnusableError(f"it has more than one column named {some_names(doubled)}")
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except pa.ArrowException as error:
