@@ -54,3 +54,16 @@ def test_a_batch_that_comes_again_and_again_counts_once(batch_size, near):
         for X, y in [*made[2:5] * 1, *made[7:10], *made[12:15], *[made[17]] * copies]:
             model.partial_fit(X, y)
     np.testing.assert_allclose(often.coef_, once.coef_, atol=near)
+
+
+@pytest.mark.parametrize("half_life", [3, 5, 8])
+def test_a_lasting_change_is_believed_after_a_half_life_and_whole(half_life):
+    rng, model, told = np.random.default_rng(0), rs.OutlierRobustRegressor(half_life=half_life), []
+    for k in range(45):
+        X = rng.normal(size=(200, 6))
+        model.partial_fit(X, (1 if k < 20 else -1) * X @ np.arange(1.0, 7.0) + rng.normal(size=200))
+        told.append(model.coef_[-1])
+    # What was learned before and after is not mixed: five standard errors of two batches.
+    near = np.abs(np.abs(told) - 6.0) < 5 / np.sqrt(200)
+    assert near.all()
+    assert half_life - 1 <= int(np.argmax(np.array(told) < 0)) - 20 <= half_life

@@ -82,7 +82,7 @@ def judge(
     """
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
-    cloud, chart = _comparable(part.space, points, kept, weigh)
+    cloud, chart = _comparable(part.space, points, weights * kept, weigh)
     inside, factors = kept.copy(), np.ones(len(kept))
     places = np.flatnonzero(kept)
     rule: Rule | None = None
@@ -90,8 +90,8 @@ def judge(
     def excused(out: Mask, searched: Array) -> bool:
         return where is not None and _follows(Places(*(one[places] for one in where)), searched, out)
 
-    if len(places) < FEW and cloud.shape[1]:
-        near = _nearest(cloud[places])
+    if _count(weights[places]) < FEW and cloud.shape[1]:
+        near = _nearest(cloud[places], weights[places])
         if not near.all() and not excused(~near, cloud[places]):
             inside[places] = near
             places = np.flatnonzero(inside)
@@ -216,8 +216,8 @@ def _compressed(cloud: Array) -> Array:
     return np.asarray(vectors[:, use] * np.sqrt(values[use]))
 
 
-def _nearest(cloud: Array) -> Mask:
-    """Mark those of a few points that no leap in the distance from their middle parts from the majority.
+def _nearest(cloud: Array, weights: Array) -> Mask:
+    """Mark those of a few points that no leap in the distance from their middle parts from the majority, by weight.
 
     A group that stands apart leaves a leap between its distances and those of the others; a drift does not.
     """
@@ -225,24 +225,39 @@ def _nearest(cloud: Array) -> Mask:
     if count < 3:
         return np.ones(count, bool)
     leap = _LEAP_OF_THREE if count == 3 else _LEAP
-    if _are_near(cloud, leap):
+    if _are_near(cloud, weights, leap):
         return np.ones(count, bool)
-    distances = np.linalg.norm(cloud - geometric_median(cloud), axis=1)
-    ordered = np.maximum(np.sort(distances)[count // 2 :], 1e-9 * np.abs(cloud).max(initial=0.0) + 1e-300)
+    distances = np.linalg.norm(cloud - geometric_median(cloud, weights), axis=1)
+    order = np.argsort(distances, kind="stable")
+    ordered = np.maximum(distances[order], 1e-9 * np.abs(cloud).max(initial=0.0) + 1e-300)[_half(weights[order]) :]
     places = np.flatnonzero(ordered[1:] > leap * ordered[:-1])
     return distances <= ordered[places[0]] if len(places) else np.ones(count, bool)
 
 
-def _are_near(cloud: Array, leap: float) -> bool:
+def _count(weights: Array) -> float:
+    """Return how many points of equal weight tell as much (Kish): of many that halve with age only the last count."""
+    return float(weights.sum() ** 2 / max(np.square(weights).sum(), 1e-300)) * (1 + 1e-9)
+
+
+def _half(weights: Array) -> int:
+    """Return the place of the first of ordered weights that makes them more than a half together; of two at least."""
+    passed = np.cumsum(weights) > 0.5 * (1 + 1e-9) * weights.sum()
+    return max(int(np.argmax(passed)), 1)
+
+
+def _are_near(cloud: Array, weights: Array, leap: float) -> bool:
     """Tell by the distances between points alone, and so at once, that there can be no leap; False says nothing.
 
-    Where half of the points lie within r of the middle, each of them has half of the points within 2 r; and no point is
-    farther from the middle, which lies between them, than from the farthest of the others.
+    Where half of the points, by weight, lie within r of the middle, each of them has half of the points within 2 r; and
+    no point is farther from the middle, which lies between them, than from the farthest of the others.
     """
     offsets = cloud - cloud[0]
     squares = np.einsum("ij,ij->i", offsets, offsets)
     between = np.maximum(squares[:, None] + squares - 2 * (offsets @ offsets.T), 0.0)
-    half = float(np.sort(between, axis=1)[:, len(cloud) // 2].min())
+    order = np.argsort(between, axis=1, kind="stable")
+    passed = np.cumsum(weights[order], axis=1) > 0.5 * (1 + 1e-9) * weights.sum()
+    middle = np.take_along_axis(order, np.argmax(passed, axis=1)[:, None], axis=1)
+    half = float(np.take_along_axis(between, middle, axis=1).min())
     return bool(float(between.max()) < 0.9 * (leap / 2) ** 2 * half)
 
 
@@ -256,21 +271,36 @@ class Chart(Protocol):
         """Return whether a point is, to the last digit, the one in the middle."""
 
 
-def _comparable(space: Space, points: Points, kept: Mask, weigh: Weigh | None) -> tuple[Array, Chart]:
-    """Return points in coordinates that are symmetric around the majority for honest ones, and the coordinates."""
+def _comparable(space: Space, points: Points, weights: Array, weigh: Weigh | None) -> tuple[Array, Chart]:
+    """Return points in coordinates that are symmetric around the majority for honest ones, and the coordinates.
+
+    Those of weight 0 have no say in them.
+    """
     if isinstance(space, Subspace):
         return _tangent(points)
     raw = np.clip(np.asarray(space.coordinates(points), dtype=np.float64), -_LARGEST, _LARGEST)
-    center = np.median(raw[kept], axis=0)
+    center = _medians(raw, weights)
     raw = raw - center
     if weigh is not None:
         raw = np.asarray(weigh(raw), dtype=np.float64)
-    unit = np.median(np.abs(raw[kept]), axis=0)
+    unit = _medians(np.abs(raw), weights)
     if not np.any(unit > 0):
         # Most agree to the last digit: the unit is that of those that differ.
-        unit = np.abs(raw[kept]).max(axis=0)
+        unit = np.abs(raw[weights > 0]).max(axis=0)
     chart = _Flat(space, center, unit)
     return chart.in_units(raw), chart
+
+
+def _medians(values: Array, weights: Array) -> Array:
+    """Return the weighted median of each column."""
+    some = weights > 0
+    values, weights = values[some], weights[some]
+    if np.all(weights == weights[0]):
+        return np.asarray(np.median(values, axis=0))
+    order = np.argsort(values, axis=0, kind="stable")
+    passed = np.cumsum(weights[order], axis=0) > 0.5 * weights.sum()
+    middle = np.take_along_axis(order, np.argmax(passed, axis=0)[None], axis=0)
+    return np.asarray(np.take_along_axis(values, middle, axis=0)[0])
 
 
 class _Flat(NamedTuple):

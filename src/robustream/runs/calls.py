@@ -1,15 +1,14 @@
 """Calls of a stream that wait for one another: searched as one table, joined into one batch, or each by itself.
 
 **Calls that are batches.** The search of a batch costs the same whatever its size. So calls of up to some thousands of
-rows wait until there are ten of them, and are searched as one table where they are alike (`learners.together`). Each
+rows wait until there are sixteen of them, and are searched as one table where they are alike (`learners.together`). Each
 keeps its own estimate and its own vote. Nothing of that is for people to see: an answer, or a report, that is asked for
 counts the calls that wait.
 
 **Calls of fewer rows** than a batch needs are joined into one: right where all calls have a few bad rows, and where few
 calls are bad as a whole. Where nearly half of some twenty calls are bad, chance makes them the majority of one batch,
-or leaves it without any. Then each call has a vote of its own, so that all calls of the stream decide, and not those
-that happened to be joined. Of a call so small bad rows cannot be told: it has its vote only if its rows agree among
-themselves.
+or leaves it without any. Then those that agree are joined, and have their share of the vote of one batch, so that all
+calls of the stream decide, and not those that happened to be joined; where none stand apart, each has its share.
 """
 
 from __future__ import annotations
@@ -113,9 +112,25 @@ def estimate_calls(
     if together.whole is not None:  # they are alike
         return [learner.estimate(whole, batch_generator(seed, whole), together.whole)]
     joined = estimate_batch(learner, seed, whole)
-    minimum = learner.minimum_rows(columns)
-    own = [estimate_batch(learner, seed, batch)._replace(weight=min(1.0, batch.rows / minimum)) for batch in batches]
-    return own if _are_at_odds(space, joined, own) else [joined]
+    # Together they have the vote that they would have as one batch: else calls that happened to be joined with others
+    # that contradict them would outvote whole batches of calls that agree.
+    own = [estimate_batch(learner, seed, batch)._replace(weight=batch.rows / whole.rows) for batch in batches]
+    if not _are_at_odds(space, joined, own):
+        return [joined]
+    state = aggregator.init(space)
+    for index, estimate in enumerate(own):
+        state = aggregator.step(state, estimate._replace(index=index))[0]
+    apart = {each.index for each in aggregator.assess(state) if each.rejected}
+    if not apart or any(estimate.point is None for estimate in own):
+        return own
+    # Those that agree are joined: one estimate of all their rows tells far more than one of each.
+    found = []
+    for part in ([k not in apart for k in range(len(calls))], [k in apart for k in range(len(calls))]):
+        some = join_rows(list(compress(calls, part)))
+        name = f"{len(some.X)} rows of {sum(part)} calls among {label}"
+        estimate = estimate_batch(learner, seed, Batch(0, name, some.X, some.y, weights=some.weights))
+        found.append(estimate._replace(weight=len(some.X) / whole.rows))
+    return found
 
 
 def _are_at_odds(space: ProductSpace, joined: Estimate, own: Sequence[Estimate]) -> bool:

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from robustream.errors import BelowQuorumError, CheckpointError, InvalidInputError, ReadOnceWarning
+from robustream.errors import BelowQuorumError, CheckpointError, FewRowsWarning, InvalidInputError, ReadOnceWarning
 from robustream.files import Tree, claim, exists
 from robustream.files.addresses import shown
 from robustream.kernels.threads import one_blas_thread
@@ -221,6 +221,7 @@ def fit(
             estimator.run_ = run
             _require_quorum(estimator, quorum)
             run.require_columns()
+            estimator.require_rows(run.plan, run.layout.columns, run.rows_seen)
             shown = _shown_settings(reading, tolerance, batches)
             # Several threads for BLAS would wait for each other longer than the work takes.
             with one_blas_thread():
@@ -229,6 +230,8 @@ def fit(
                 notes["files"] = said
             # Rows that were kept as the worst candidates have done their work.
             estimator.run_ = replace(run, notes=notes, history=History())
+    if said := estimator.say_few_rows():
+        warnings.warn(said, FewRowsWarning, stacklevel=2)
     warn_of_groups(estimator.batch_report_, estimator.groups_)
     return estimator
 

@@ -17,7 +17,7 @@ from robustream.batch import BatchRecord, RowGroup
 from robustream.errors import RowsLeftOutWarning
 from robustream.runs.notes import left_out_of
 
-__all__ = ["Group", "groups_of", "say_large_group", "warn_of_groups"]
+__all__ = ["Group", "groups_of", "say_large_group", "say_left_out", "warn_of_groups"]
 
 # Shares of the rows, in one group and left out in all, from which on people should know at once.
 _LARGE, _MANY = 0.1, 0.25
@@ -90,14 +90,20 @@ def say_large_group(groups: Sequence[Group]) -> str:
     return f"A group of {large.share:.0%} of the rows stands apart ({large.reason}): {reading}."
 
 
+def say_left_out(records: Sequence[BatchRecord], groups: Sequence[Group]) -> str:
+    """Say where a group of more than a tenth of the rows, or a quarter of them in all, was left out; else nothing."""
+    found, large = left_out_of(records), say_large_group(groups)
+    if not large and not (found.seen and found.rows >= _MANY * found.seen):
+        return ""
+    told = large or "They may be bad, or a second honest population."
+    return f"{found.sentence()}; the answer is that of the majority. {told} The rows alone cannot tell"
+
+
 def warn_of_groups(records: Sequence[BatchRecord], groups: Sequence[Group]) -> None:
     """Warn, once, where a group of more than a tenth of the rows, or a quarter of them in all, was left out."""
-    found, large = left_out_of(records), say_large_group(groups)
-    if large or (found.seen and found.rows >= _MANY * found.seen):
-        told = large or "They may be bad, or a second honest population."
+    if said := say_left_out(records, groups):
         warnings.warn(
-            f"{found.sentence()}; the answer is that of the majority. {told} The rows alone cannot tell: groups_ has "
-            "the groups, batch_report_ the reasons, and keep_groups=True takes all for honest",
+            f"{said}: groups_ has the groups, batch_report_ the reasons, and keep_groups=True takes all for honest",
             RowsLeftOutWarning,
             stacklevel=4,
         )
