@@ -200,3 +200,42 @@ def test_a_column_of_weights(kind, tmp_path):
         run("predict", "model.safetensors", "data.csv", "--out", "predicted.csv", folder=tmp_path)
     ended = run("fit", kind, "data.csv", *named, "--weight", "v", *written, folder=tmp_path, code=ExitCode.BAD_INPUT)
     assert "--weight" in ended.stderr
+
+
+def test_warnings_name_the_options_of_the_command(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1000)
+    y = np.where(np.arange(1000) < 300, 100.0, x + rng.normal(size=1000))
+    (tmp_path / "data.csv").write_text("\n".join(["x,y", *(f"{a},{b}" for a, b in zip(x, y, strict=True))]))
+    command = "fit regression data.csv --target y -o model.safetensors"
+    said = run(*command.split(), "--quiet", folder=tmp_path).stderr
+    assert said.startswith("Warning: 300 of 1,000 rows were left out; the answer is that of the majority.")
+    assert said.endswith("--report shows the groups, and --keep-groups takes all for honest\n")
+    assert said.count("\n") == 1
+    assert run(*command.split(), folder=tmp_path).stderr == ""  # the headline says it
+    assert run(*command.split(), "--quiet", "--keep-groups", folder=tmp_path).stderr == ""
+
+
+def test_too_few_rows_are_said(tmp_path):
+    (tmp_path / "one.csv").write_text("a,b,y\n1,2,3\n")
+    (tmp_path / "two.csv").write_text("a,b,y\n1,2,3\n2,1,5\n")
+    command = "fit regression {} --target y -o m.st -q"
+    ended = run(*command.format("one.csv").split(), folder=tmp_path, code=ExitCode.BAD_INPUT)
+    assert "needs at least 2 rows of X, got 1" in ended.stderr
+    assert not (tmp_path / "m.st").exists()
+    ended = run(*command.format("two.csv").split(), folder=tmp_path)
+    assert ended.stderr.startswith("Warning: 2 rows cannot tell 3 coefficients: ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_column_that_one_of_two_files_lacks_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, columns in (("whole", "a,b,y"), ("part", "a,y")):
+        rows = rng.normal(size=(300, columns.count(",") + 1))
+        (tmp_path / f"{name}.csv").write_text("\n".join([columns, *(",".join(map(str, row)) for row in rows)]))
+    told = "Column 'b' is left out, since 1 of 2 files do not have it: part.csv."
+    for files in ("whole.csv part.csv", "part.csv whole.csv"):
+        command = f"fit regression {files} --target y -o m.safetensors --report r.html"
+        assert told in re.sub(r"\s+", " ", run(*command.split(), folder=tmp_path).stdout)
+        assert told.replace("'", "&#39;") in (tmp_path / "r.html").read_text()
+        assert told[0].lower() + told[1:-1] in rs.load(tmp_path / "m.safetensors").fit_notes_["files"]

@@ -214,6 +214,12 @@ def test_fewer_rows_than_coefficients_are_worth_a_warning(model):
     X = np.random.default_rng(0).normal(size=(6, 4))
     with pytest.warns(rs.errors.FewRowsWarning, match="2 rows cannot tell 5 coefficients"):
         model.fit(X[:2], X[:2, 0])
+    if isinstance(model, rs.OutlierRobustRegressor):
+        with pytest.warns(rs.errors.FewRowsWarning, match="2 rows cannot tell 5 coefficients"):
+            rs.fit(model, X[:2], target=X[:2, 0])
+        with pytest.raises(rs.errors.InvalidInputError, match="needs at least 2 rows of X, got 1"):
+            rs.fit(model, X[:1], target=X[:1, 0])
+        assert model.n_samples_seen_ == 2
     model.fit(X, X[:, 0])
     rs.OutlierRobustRegressor(alpha=0.1).fit(X[:2], X[:2, 0])
 
@@ -225,6 +231,11 @@ def test_rows_that_any_such_model_fits_exactly_are_worth_a_warning(model):
     X = np.random.default_rng(0).normal(size=(6, 4))
     with pytest.warns(rs.errors.FewRowsWarning, match="any 2 rows fit such a model exactly"):
         model.fit(X[:2])
+    if not isinstance(model, rs.TrimmedPCA):
+        with pytest.warns(rs.errors.FewRowsWarning, match="any 2 rows fit such a model exactly"):
+            rs.fit(model, X[:2])
+        with pytest.raises(rs.errors.InvalidInputError, match="needs at least 2 rows of X, got 1"):
+            rs.fit(model, [X[:1]])
     with warnings.catch_warnings():
         warnings.simplefilter("error", rs.errors.FewRowsWarning)
         model.fit(X)

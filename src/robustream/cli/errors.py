@@ -5,6 +5,7 @@ A message of the library names the arguments of Python; the options of the comma
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -13,7 +14,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Command", "ExitCode", "Group", "fail", "require"]
+__all__ = ["Command", "ExitCode", "Group", "fail", "require", "warn"]
 
 
 class ExitCode(IntEnum):
@@ -34,7 +35,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _errors_as_exits(self.params):
+        with _errors_as_exits(self.params), _plain_warnings():
             return super().invoke(ctx)
 
 
@@ -55,10 +56,31 @@ def fail(message: str, code: ExitCode) -> click.exceptions.Exit:
     return click.exceptions.Exit(int(code))
 
 
+def warn(message: str) -> None:
+    """Print a warning on standard error."""
+    click.secho(f"Warning: {message}", err=True, fg="yellow")
+
+
 def require(package: str, extra: str, reason: str) -> None:
     """Raise before any work if an optional package is not there."""
     if find_spec(package) is None:
         raise fail(f"{package} is not installed, and {reason}: pip install 'robustream[{extra}]'", ExitCode.BAD_INPUT)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show our own warnings as messages: where in the library they were raised tells the user of a command nothing."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+            if category.__module__ == "robustream.errors":
+                warn(str(message))
+            else:
+                usual(message, category, *place, **options)
+
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

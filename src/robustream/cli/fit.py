@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robustream.cli.errors import Group
+from robustream.cli.errors import Group, warn
 from robustream.cli.options import (
     AGGREGATORS,
     LEARNERS,
@@ -190,7 +190,8 @@ def regression(target: list[str] | None, formula: str | None, fit_intercept: boo
         return OutlierRobustRegressor(fit_intercept=fit_intercept, alpha=alpha, **settings)
 
     if (target is None) == (formula is None):
-        raise click.UsageError("one of --target and --formula must name what to predict")
+        given = "neither" if target is None else "both"
+        raise click.UsageError(f"either --target or --formula must name what to predict, got {given}")
     if formula is not None and (common["columns"] or common["exclude"]):
         raise click.UsageError("--formula names the columns: --columns and --exclude must not be given too")
     _fit(make, target=target[0] if target is not None and len(target) == 1 else target, formula=formula, **common)
@@ -213,11 +214,13 @@ def _fit(
 
     from rich.console import Console
 
+    from robustream.errors import RowsLeftOutWarning
     from robustream.files import claim
     from robustream.files.addresses import shown
     from robustream.persistence import save
     from robustream.report import collect, nodes_table, summary_tables, write_report
     from robustream.runs.fit import fit as fit_model
+    from robustream.runs.groups import say_left_out
 
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False)
     estimator = make(**{name: arguments.pop(name) for name in _ESTIMATOR_ARGUMENTS})
@@ -228,11 +231,8 @@ def _fit(
     with claim(out, report), ExitStack() as stack:
         where = engine if scheduler is None else stack.enter_context(_dask(scheduler))
         progress = not quiet and errors.is_terminal
-        if not quiet:  # the headline says it
-            from robustream.errors import RowsLeftOutWarning
-
-            stack.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore", RowsLeftOutWarning)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", RowsLeftOutWarning)  # said below, with the options of the command
         model = fit_model(estimator, list(sources), engine=where, progress=progress, **arguments)
         fitted = time.perf_counter()
         save(model, out, extra=model.fit_notes_)
@@ -250,6 +250,8 @@ def _fit(
             console.print(f"Stopped after {model.n_batches_seen_} of {total} batches: {model.fit_notes_['ended']}.")
         written = f"Model written to {shown(out)}" + (f", report to {shown(report)}" if report is not None else "")
         console.print(f"{written}.", soft_wrap=True, markup=False)
+    elif said := say_left_out(model.batch_report_, model.groups_):  # else the headline says it
+        warn(f"{said}: --report shows the groups, and --keep-groups takes all for honest")
     _name_failed_batches(errors, model)
 
 

@@ -36,6 +36,7 @@ class StreamingMixin(ABC):
     file or a checkpoint has to hold.
     """
 
+    fewest_rows: ClassVar[int] = 1  # that a fit takes, whatever the learner
     targets_as_given: ClassVar[bool] = False  # whether a y of one dimension stays so, or becomes rows x 1
     device: str | None = None  # a parameter of the estimators that can work on a GPU
     run_: Run
@@ -104,9 +105,8 @@ class StreamingMixin(ABC):
         plan = begun.plan
         self.require_weights(plan, rows.weights is not None)
         X, y, weights = without_zeros(rows)
+        self.require_rows(plan, X.shape[1], len(X))
         required = plan.learner.required_rows(X.shape[1])
-        if len(X) < required:
-            raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {len(X)}")
         if plan.batch_size != "auto" and plan.batch_size < required:
             raise InvalidInputError(f"batch_size must be at least {required} here, got {plan.batch_size}")
         run = begun.feed_table(X, y, weights)
@@ -123,6 +123,16 @@ class StreamingMixin(ABC):
             run = replace(run, on_gpu=self._is_on_gpu())
         there = without_zeros(rows)
         self.run_ = run.feed(*there) if len(there.X) else run
+
+    def require_rows(self, plan: Plan, columns: int, rows: int) -> None:
+        """Raise InvalidInputError where a fit to so many rows could tell nothing."""
+        required = max(plan.learner.required_rows(columns), self.fewest_rows)
+        if rows < required:
+            raise InvalidInputError(f"{type(self).__name__} needs at least {required} rows of X, got {rows}")
+
+    def say_few_rows(self) -> str:
+        """Return what a person should know where rows were fewer than what there is to learn; else nothing."""
+        return ""
 
     def require_weights(self, plan: Plan, given: bool) -> None:
         """Raise InvalidInputError where rows have weights that the learner of a plan does not take."""

@@ -21,7 +21,7 @@ from robustream.estimators._device import (
     take_rows,
     take_weights,
 )
-from robustream.estimators._few_rows import warn_of_flat_rows
+from robustream.estimators._few_rows import say_flat_rows, warn_of_few_rows
 from robustream.estimators._outlier_labels import RowLabelsMixin
 from robustream.estimators._reasons import ReasonsMixin, RowModel
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
@@ -101,6 +101,7 @@ class OutlierRobustCovariance(
     array([ 1, -1])
     """
 
+    fewest_rows: ClassVar[int] = 2
     answer_names: ClassVar[tuple[str, ...]] = ("location_", "covariance_", "precision_", "cutoff_")
 
     def __init__(
@@ -133,8 +134,7 @@ class OutlierRobustCovariance(
             rows = take_rows(self, X, reset=True, minimum=2)
             self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
-        # As many rows as columns, or fewer, leave directions without any variance.
-        warn_of_flat_rows(len(rows), rows.shape[1] - 1, f"a covariance of {rows.shape[1]} columns")
+        warn_of_few_rows(self.say_few_rows())
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -149,6 +149,11 @@ class OutlierRobustCovariance(
             weights = take_weights(sample_weight, len(rows), only_zeros=True)
             self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, weights))
         return self
+
+    def say_few_rows(self) -> str:
+        """Return what is said where there are not more rows than columns: directions are left without any variance."""
+        columns = int(self.n_features_in_)
+        return say_flat_rows(self.n_samples_seen_, columns - 1, f"a covariance of {columns} columns")
 
     def plan_for(self, layout: Layout) -> Plan:
         """Return the plan of a run over a table of that shape."""

@@ -23,7 +23,7 @@ from robustream.estimators._device import (
     take_rows,
     take_weights,
 )
-from robustream.estimators._few_rows import warn_of_flat_rows
+from robustream.estimators._few_rows import say_flat_rows, warn_of_few_rows
 from robustream.estimators._outlier_labels import RowLabelsMixin
 from robustream.estimators._reasons import ReasonsMixin, RowModel
 from robustream.estimators._streaming import StreamingMixin, check_half_life, check_seed, keeping_groups
@@ -278,6 +278,8 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
     array([[1., 0., 0.]])
     """
 
+    fewest_rows: ClassVar[int] = 2
+
     def __init__(
         self,
         n_components: float = 2,
@@ -312,9 +314,7 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
             rows = take_rows(self, X, reset=True, minimum=2)
             self._library = library_of(X)
             self._fit_rows(Layout(rows.shape[1]), Rows(rows, None, take_weights(sample_weight, len(rows))))
-        # Of a share of the variance it is not known how many it takes, but at least one.
-        components = 1 if _is_share(self.n_components) else check_n_components(self.n_components, rows.shape[1])
-        warn_of_flat_rows(len(rows), components, f"{components} components of {rows.shape[1]} columns and noise")
+        warn_of_few_rows(self.say_few_rows())
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -329,6 +329,15 @@ class OutlierRobustPCA(ReasonsMixin, StreamingMixin, ProjectionMixin, BaseEstima
             weights = take_weights(sample_weight, len(rows), only_zeros=True)
             self._feed_rows(Layout(rows.shape[1]), Rows(rows, None, weights))
         return self
+
+    def say_few_rows(self) -> str:
+        """Return what is said where rows vary in no other directions than those of the components; else nothing."""
+        columns = int(self.n_features_in_)
+        # Of a share of the variance it is not known how many it takes, but at least one.
+        components = 1 if _is_share(self.n_components) else check_n_components(self.n_components, columns)
+        return say_flat_rows(
+            self.n_samples_seen_, components, f"{components} components of {columns} columns and noise"
+        )
 
     def is_outlier(self, X: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
         """Return which rows lie beyond the cut-off; of ordinary rows about 1% do.

@@ -30,7 +30,7 @@ from robustream.estimators._device import (
     take_weights,
     with_gaps,
 )
-from robustream.estimators._few_rows import warn_of_few_rows
+from robustream.estimators._few_rows import say_few_rows, warn_of_few_rows
 from robustream.estimators._intervals import IntervalsMixin
 from robustream.estimators._outlier_labels import ResidualLabelsMixin
 from robustream.estimators._plain import are_plain_targets, is_plain_table
@@ -223,6 +223,7 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
     (array([1., 2.]), 3.0)
     """
 
+    fewest_rows: ClassVar[int] = 2
     answer_names: ClassVar[tuple[str, ...]] = (*LinearMixin.answer_names, "coef_stderr_")
 
     def __init__(
@@ -260,8 +261,7 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
             self._library = library_of(X)
             weights = self._weights_of(sample_weight, y, len(rows))
             self._fit_rows(Layout(rows.shape[1], targets.shape[1], single), Rows(rows, targets, weights))
-        if not self.alpha:
-            warn_of_few_rows(self.n_samples_seen_, rows.shape[1] + bool(self.fit_intercept))
+        warn_of_few_rows(self.say_few_rows())
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -283,6 +283,11 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
             weights = self._weights_of(sample_weight, y, len(rows), only_zeros=True)
             self._feed_rows(Layout(rows.shape[1], targets.shape[1], single), Rows(rows, targets, weights))
         return self
+
+    def say_few_rows(self) -> str:
+        """Return what is said where rows are fewer than coefficients and there is no penalty; else nothing."""
+        unknowns = int(self.n_features_in_) + bool(self.fit_intercept)
+        return "" if self.alpha else say_few_rows(self.n_samples_seen_, unknowns)
 
     def _weights_of(self, sample_weight: Any, y: Any, rows: int, *, only_zeros: bool = False) -> NDArray[Any] | None:
         """Return the weights of so many rows: those of rows whose target is missing are left out as these are."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from robustream.batch import Batch
 from robustream.errors import InvalidInputError
 from robustream.estimators._device import take_rows
-from robustream.estimators._few_rows import warn_of_few_rows, warn_of_flat_rows
+from robustream.estimators._few_rows import say_few_rows, say_flat_rows, warn_of_few_rows
 from robustream.estimators.pca import Principal, ProjectionMixin, check_n_components
 from robustream.estimators.regression import Linear, LinearMixin, validate_targets
 from robustream.kernels.device_arrays import is_device_array, library_of
@@ -68,7 +68,8 @@ class TrimmedPCA(ProjectionMixin, BaseEstimator):
             answer = PrincipalModels(rows.shape[1], components).answer_of(point)
             self._library = library_of(X)
             self._fitted = Principal.of(answer, answer.spectrum, answer.cutoffs)
-        warn_of_flat_rows(len(rows), components, f"{components} components of {rows.shape[1]} columns and noise")
+        said = say_flat_rows(len(rows), components, f"{components} components of {rows.shape[1]} columns and noise")
+        warn_of_few_rows(said)
         return self
 
     def restore(self, answer: Mapping[str, Any]) -> None:
@@ -123,7 +124,7 @@ class TrimmedRegressor(LinearMixin, BaseEstimator):
             self._fitted = (
                 found._replace(coef=found.coef[0], intercept=intercept[0], scale=spread[0]) if single else found
             )
-        warn_of_few_rows(len(rows), rows.shape[1] + bool(self.fit_intercept))
+        warn_of_few_rows(say_few_rows(len(rows), rows.shape[1] + bool(self.fit_intercept)))
         return self
 
     def restore(self, answer: Mapping[str, Any]) -> None:

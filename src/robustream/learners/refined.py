@@ -403,7 +403,7 @@ def _require_whole(rows: Array, widest: int) -> Array:
     """Return rows without missing cells, or raise ValueError."""
     if np.isnan(rows).any():
         raise ValueError(
-            f"cells are missing, and gaps of more than {widest} columns, here {rows.shape[1]}, cannot be filled by each "
+            f"cells are missing, and gaps of more than {widest} columns ({rows.shape[1]}) cannot be filled by each "
             "other: leave columns out, fill the gaps before, or leave rows with gaps out (robustream.fit with "
             "missing='skip')"
         )
