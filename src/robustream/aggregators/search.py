@@ -81,7 +81,26 @@ class Reader:
 
 
 def search(state: Held, keep_groups: bool, reader: Reader) -> Search:
-    """Judge all estimates of a state together."""
+    """Judge all estimates of a state together; answers that differ as slices of one table do speak against none."""
+    found = _search(state, keep_groups, reader)
+    blamed = found.outcome.blamed.values()
+    if any(state.space.parts[place].role == "answer" for place in blamed) and _slices(state, found, reader):
+        return _search(state, keep_groups, reader, slices=True)
+    return found
+
+
+def _slices(state: Held, found: Search, reader: Reader) -> bool:
+    from robustream.majority import are_slices  # its compiled loops are needed where there are estimates to judge
+
+    estimates = tuple(state.estimates)
+    laws = [state.space.law(point) for point in reader.points(estimates)]
+    known = [law for law in laws if law is not None]
+    rows = np.array([max(estimate.rows, 1) for estimate in estimates], dtype=float)
+    return len(known) == len(laws) and are_slices(known, rows, found.outcome.kept, state.space.targets)
+
+
+def _search(state: Held, keep_groups: bool, reader: Reader, *, slices: bool = False) -> Search:
+    """Judge all estimates by themselves; of slices of one table only the noise is judged."""
     recency, space = recency_weights(state), state.space
     estimates = tuple(state.estimates)
     points = reader.points(estimates)
@@ -99,6 +118,8 @@ def search(state: Held, keep_groups: bool, reader: Reader) -> Search:
     for place, part in enumerate(space.parts):
         present, values = present_points(space, points, place, settled)
         judged = part.role != "passenger" and not keep_groups and count > 1
+        if slices and part.role == "answer":
+            judged = goes_on = False
         if judged and len(values) and kept[present].any():
             those = points if len(present) == count else [points[k] for k in present]
             weigh, where = space.weigher(place, those), space.where(place, those)

@@ -12,6 +12,9 @@ of another site.) Each is searched by itself
   from one another hide the rows that are bad in each, and
 * where next to nothing was left out, but more of the batch of median noise if it is searched by itself: bad batches
   hide the rows that are bad in good ones. (Of the batches on either side of the median more than half are good.)
+
+Neither of the last two is asked of batches that are slices of one table (`majority.slices`), as those of sorted rows
+are: there the table is what rows are to be compared with, and a slice by itself has edges and gaps of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from scipy import linalg
 
 from robustream.batch import Batch
 from robustream.learners.base import Solved, Together
-from robustream.spaces import Array
+from robustream.spaces import Array, Law
 
 if TYPE_CHECKING:  # its compiled loops are loaded with the first batch
     from robustream.majority import Group, Majority
@@ -64,7 +67,7 @@ class RowSearch(NamedTuple):
 
 def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Majority], Solved]) -> Together:
     """Search batches as one cloud of points; `sum_up` makes an answer of a batch and of its part of the majority."""
-    from robustream.majority import majority, moments
+    from robustream.majority import majority, moments, tile
 
     rows = np.concatenate([batch.X for batch in batches])
     fit = majority(rows)
@@ -82,9 +85,12 @@ def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Major
         parts.append(
             fit._replace(center=center, scatter=scatter, weights=fit.weights[piece], groups=groups, cells=cells)
         )
-    if _differ(fit.scatter, [part.scatter for part in parts], [float(part.weights.sum()) for part in parts]):
+    sliced = tile([Law(part.center, part.scatter) for part in parts])
+    if not sliced and _differ(
+        fit.scatter, [part.scatter for part in parts], [float(part.weights.sum()) for part in parts]
+    ):
         return Together()
-    if (~believed).mean() < _LITTLE:
+    if not sliced and (~believed).mean() < _LITTLE:
         unit = np.where(fit.scatter.diagonal() > 0, fit.scatter.diagonal(), 1.0)
         middle = _middle([float((part.scatter.diagonal() / unit).sum()) for part in parts])
         alone = majority(batches[middle].X)
@@ -101,6 +107,8 @@ def lines_together(
     sum_up: Callable[[Batch, RowSearch], Solved],
 ) -> Together:
     """Search batches of a regression as one table; `sum_up` makes an answer of a batch and what was found of it."""
+    from robustream.majority import tile
+
     rows, targets = (np.concatenate(part) for part in zip(*((batch.X, batch.y) for batch in batches), strict=True))
     whole = batches[0]._replace(X=rows, y=targets)
     found = search(whole)
@@ -121,9 +129,10 @@ def lines_together(
     moments = [moments_of(part) for part in parts]
     pooled = _pooled(moments)
     columns = rows.shape[1]
-    if np.any(_noise([pooled], columns) > NOISIER**2 * _noise(moments, columns)):
+    sliced = tile([Law(mean, covariance) for _, mean, covariance in moments])
+    if not sliced and np.any(_noise([pooled], columns) > NOISIER**2 * _noise(moments, columns)):
         return Together()
-    if (~found.believed).mean() < _LITTLE:
+    if not sliced and (~found.believed).mean() < _LITTLE:
         unit = np.maximum(_noise([pooled], columns), 1e-300)
         middle = _middle([float((_noise([own], columns) / unit).sum()) for own in moments])
         alone = search(batches[middle])

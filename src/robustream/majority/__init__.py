@@ -5,6 +5,7 @@ from robustream.majority.gaps import conditional, covariance_with_gaps, open_var
 from robustream.majority.laws import SIGMAS
 from robustream.majority.line import Line, majority_line
 from robustream.majority.points import Group, Majority, Rule, bad_cells, majority, moments
+from robustream.majority.slices import are_slices, tile
 
 __all__ = [
     "SIGMAS",
@@ -12,6 +13,7 @@ __all__ = [
     "Line",
     "Majority",
     "Rule",
+    "are_slices",
     "bad_cells",
     "conditional",
     "covariance_with_gaps",
@@ -21,4 +23,5 @@ __all__ = [
     "moments",
     "open_variance",
     "row_states",
+    "tile",
 ]

@@ -14,7 +14,7 @@ from scipy import linalg
 from robustream.spaces.base import Array, Point, known_moments, move_moments
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import fix_signs
-from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
+from robustream.spaces.product import Law, Part, PartMean, ProductSpace, Quantity
 
 __all__ = ["CovarianceAnswer", "CovarianceModels", "CovariancePoint", "whitening"]
 
@@ -131,6 +131,10 @@ class CovarianceModels(ProductSpace):
         # About the settled centre: what differs between batches belongs to the moments of all rows.
         offset = np.zeros_like(own.mean) if value.center is None else own.mean - value.center
         return own.covariance + np.outer(offset, offset)
+
+    def law(self, point: Point) -> Law | None:
+        own = _named(point)
+        return None if own.known is not None else Law(own.mean, own.covariance)
 
     def read(self, point: Point) -> Point:
         return _named(point)

@@ -13,7 +13,7 @@ from scipy import linalg
 
 from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.product import Part, PartMean, Places, ProductSpace, Quantity
+from robustream.spaces.product import Law, Part, PartMean, Places, ProductSpace, Quantity
 
 __all__ = [
     "LinearModels",
@@ -246,6 +246,16 @@ class LinearModels(ProductSpace):
         if part == self.primary:
             return partial(_weigh, known, least)
         return partial(_without_rounding, least) if least.any() else None
+
+    @property
+    def targets(self) -> int:
+        return self.outputs
+
+    def law(self, point: Point) -> Law | None:
+        linear = _named(point)
+        if linear.moments is None or linear.known is not None:
+            return None
+        return Law(np.concatenate([linear.x_center, linear.y_center]), linear.moments)
 
     def where(self, part: int, points: Sequence[Point]) -> Places | None:
         linear = [_named(point) for point in points]

@@ -14,7 +14,7 @@ from scipy import linalg
 from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
-from robustream.spaces.product import Part, PartMean, ProductSpace, Quantity
+from robustream.spaces.product import Law, Part, PartMean, ProductSpace, Quantity
 
 __all__ = [
     "PrincipalAnswer",
@@ -204,6 +204,12 @@ class PrincipalModels(ProductSpace):
         if columns is None or PrincipalValue._fields[part] not in ("mean", "center", "moments"):
             return None
         return np.outer(columns, columns) if PrincipalValue._fields[part] == "moments" else columns
+
+    def law(self, point: Point) -> Law | None:
+        principal = _named(point)
+        if principal.moments is None or principal.known is not None:
+            return None
+        return Law(principal.mean, principal.moments)
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point, Space
 
-__all__ = ["Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled"]
+__all__ = ["Law", "Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled"]
 
 
 # Values of parts, in their order, as far as they are settled.
@@ -67,6 +67,13 @@ class Places(NamedTuple):
 
     varying: Array  # means of columns that vary within batches, in units of their usual spread there
     fixed: Array  # values of columns that hardly any batch sees vary, so that none knows what they do
+
+
+class Law(NamedTuple):
+    """What is known of the rows of a batch that it believes: columns, then targets."""
+
+    mean: Array
+    covariance: Array
 
 
 class ProductSpace(ABC):
@@ -135,6 +142,15 @@ class ProductSpace(ABC):
         A batch that has hardly seen any rain may say anything about rain: only what it would cost on its own rows
         counts. The offsets have one row for each point. None if nothing is known about what the points know.
         """
+        return None
+
+    @property
+    def targets(self) -> int:
+        """Return how many entries of a law are targets: the last ones."""
+        return 0
+
+    def law(self, point: Point) -> Law | None:
+        """Return mean and covariance of the rows of a batch; None if it does not bring them, or not of all columns."""
         return None
 
     def where(self, part: int, points: Sequence[Point]) -> Places | None:
