@@ -15,6 +15,8 @@ would cost too much. They are then filled by conditional means for the search, a
 Where cells are missing anyway the other cells of the row tell which are bad (`cells`).
 """
 
+from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -77,20 +79,28 @@ def row_keys(points: Array, states: Keys | None = None) -> Keys:
     return keys ^ (keys >> np.uint64(32))
 
 
-def copies(points: Array, keys: Keys, everyone: Keys) -> tuple[NDArray[np.intp], Keys]:
+def copies(points: Array, keys: Keys, everyone: Keys, row: Callable[[int], Array]) -> tuple[NDArray[np.intp], Keys]:
     """Return which rows of a sample sorted by keys count, and the keys of rows that are copied all over.
 
-    The sample is chosen by keys, so that it has all copies of a row or none: they are counted among everyone.
+    The sample is chosen by keys, so that it has all copies of a row or none: they are counted among everyone. `row`
+    returns one of all rows.
     """
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     ordered = np.sort(everyone)
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     if len(starts) == len(everyone) or len(first) < 2:
         return first, keys[:0]
-    if equal_by_chance(points[first]):
-        return np.arange(len(points)), keys[:0]
-    many = np.diff(np.append(starts, len(everyone))) > MANY * len(everyone) / len(starts)
+    counts = np.diff(np.append(starts, len(everyone)))
+    many = counts > MANY * len(everyone) / len(starts)
     artefacts = np.asarray(ordered[starts[many]])
+    if equal_by_chance(points[first]):
+        # Chance that makes one row many times over makes others twice; and a row of zeros is that of nothing.
+        others = counts[~many]
+        if others[others > 1].sum() > FEW * others.sum():
+            return np.arange(len(points)), keys[:0]
+        artefacts = np.array([key for key in artefacts if row(int(np.argmax(everyone == key))).any()], artefacts.dtype)
+        if not len(artefacts):
+            return np.arange(len(points)), artefacts
     return first[~np.isin(keys[first], artefacts)], artefacts
 
 
@@ -128,20 +138,29 @@ def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
     all others, as the codes -999 and 9999 do; what is a code in one column is one in the others.
     """
     found, ends = list[tuple[int, float]](), list[tuple[int, float, bool]]()
+    near = Counter[float]()  # in how many columns an end lies not quite so far away
     for j in np.flatnonzero(tied > FEW * len(points)):
         values, counts = np.unique(points[~np.isnan(points[:, j]), j], return_counts=True)
         top = int(np.argmax(counts))
         alone = tied[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
         if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
             found.append((int(j), float(values[top])))
-        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > FEWEST else ():
-            usual = (counts.sum() - counts[end]) / (len(values) - 1)
-            if counts[end] > max(FEW * len(points), MANY * usual) and values[end] != 0:
+        for end, neighbour in ((0, 1), (-1, -2)) if len(values) > 2 else ():
+            away = abs(values[end] - values[neighbour])
+            if counts[end] <= FEW * len(points) or values[end] == 0:
+                continue
+            if len(values) > FEWEST:
                 inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]
                 lower, upper = np.quantile(inner, [0.25, 0.75])
-                apart = abs(values[end] - values[neighbour]) > APART * (upper - lower) / 1.349
-                ends.append((int(j), float(values[end]), bool(apart)))
-    codes = {value for _, value, apart in ends if apart}
+                usual = (counts.sum() - counts[end]) / (len(values) - 1)
+                if counts[end] > MANY * usual:
+                    ends.append((int(j), float(values[end]), bool(away > APART * (upper - lower) / 1.349)))
+            else:
+                # Of few values each has many copies: a code lies far beyond them all, or beyond those of two columns.
+                width = np.ptp(np.delete(values, end))
+                near[float(values[end])] += int(away > APART * width)
+                ends.append((int(j), float(values[end]), bool(away > FARTHEST * width)))
+    codes = {value for _, value, apart in ends if apart} | {value for value, columns in near.items() if columns > 1}
     return found + [(j, value) for j, value, _ in ends if value in codes]
 
 

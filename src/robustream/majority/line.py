@@ -914,7 +914,9 @@ def majority_line(
     some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
     some = some[np.argsort(np.asarray(keys[some]))]
     S, t = (np.asarray(part[some], dtype=float) for part in (X, y))
-    first, artefacts = copies(np.column_stack([S, t]), np.asarray(keys[some]), keys)
+    first, artefacts = copies(
+        np.column_stack([S, t]), np.asarray(keys[some]), keys, lambda i: np.append(np.asarray(X[i]), np.asarray(y[i]))
+    )
     S, t, some = S[first], t[first], some[first]
     if times is not None and equal_by_chance(np.column_stack([S, t])):
         repeated = voices(times[some], size)

@@ -259,10 +259,18 @@ def climb(z: Array, starts: Array) -> Array:
     return w
 
 
-def find_cut(points: Array, weights: Array | None = None, lengths: bool = True, white: White | None = None) -> Cut:
+def find_cut(
+    points: Array,
+    weights: Array | None = None,
+    lengths: bool = True,
+    white: White | None = None,
+    least: float = 0.0,
+    farthest: bool = False,
+) -> Cut:
     """Return the cut at the most evident valley of all views; weights say which side is the larger.
 
-    Without `lengths` only directions are looked along that skewness or kurtosis say something of.
+    One that leaves at least so much weight goes before one that does not: classes must hide nothing that is far from
+    all of them. If it is asked for, the cut with the farthest group is returned instead of the most evident. Without `lengths` only directions are looked along that skewness or kurtosis say something of.
     """
     white = White.of(points) if white is None else white
     z, along, fourth, k = white.z, white.along, white.fourth.T, len(white.z)
@@ -293,17 +301,42 @@ def find_cut(points: Array, weights: Array | None = None, lengths: bool = True, 
     views_ = np.vstack(views)
     z_scores, thresholds = valleys(views_).T
     blocks = [*np.vstack(lines)[:, None], *spaces]
-    for best in np.argsort(-z_scores):
-        below = views_[best] <= thresholds[best]
-        # The larger side is the majority; of lengths the inner one, if it may be.
-        share = below.mean() if weights is None else weights[below].sum() / weights.sum()
-        inner = share >= (0.5 if best < len(blocks) - len(spaces) else 1 - HALF)
-        if z_scores[best] < VALLEY or stand_apart(views_[best], below if inner else ~below):
+    total = len(points) if weights is None else float(weights.sum())
+    best, inner, found = int(np.argmax(z_scores)), True, False
+    order = np.argsort(-z_scores)
+    if farthest:
+        clear = order[z_scores[order] >= VALLEY]
+        reach = np.array([_reach(points, views_[view], thresholds[view]) for view in clear])
+        order = np.append(clear[np.argsort(-reach, kind="stable")], order[len(clear) :])
+    for view in order:
+        if z_scores[view] < VALLEY and (found or view != best):
             break
-        z_scores[best] = 0.0
+        below = views_[view] <= thresholds[view]
+        # The larger side is the majority; of lengths the inner one, if it may be.
+        inside = float(np.count_nonzero(below) if weights is None else weights[below].sum())
+        here = inside >= (0.5 if view < len(blocks) - len(spaces) else 1 - HALF) * total
+        if z_scores[view] >= VALLEY and not stand_apart(views_[view], below if here else ~below):
+            z_scores[view] = 0.0
+            continue
+        enough = (inside if here else total - inside) >= least
+        if not found or enough:
+            best, inner, found = int(view), here, True
+        if enough:
+            break
     axes = white.axes @ blocks[best].T.astype(float) if best < len(blocks) else np.eye(points.shape[1])
     low, high = (-np.inf, thresholds[best]) if inner else (thresholds[best], np.inf)
     return Cut(float(z_scores[best]), white.center, axes, float(low), float(high))
+
+
+def _reach(points: Array, view: Array, threshold: float) -> float:
+    """Return how far the smaller side of a valley lies from the middle of the larger one."""
+    below = view <= threshold
+    inside = below if 2 * np.count_nonzero(below) >= len(below) else ~below
+    return _far(points, inside) if 0 < np.count_nonzero(inside) < len(inside) else 0.0
+
+
+def _far(points: Array, inside: Mask) -> float:
+    return float(median(np.sqrt(squared_lengths(points[~inside] - median(points[inside].T)))))
 
 
 def stand_apart(view: Array, kept: Mask) -> bool:
@@ -358,18 +391,25 @@ def _opposed(z: Array, mixture: Mixture) -> list[tuple[float, Array]]:
 
 
 def peel(
-    points: Array, weights: Array, rows: bool = True, gone: float = 0.0, white: White | None = None
+    points: Array,
+    weights: Array,
+    rows: bool = True,
+    gone: float = 0.0,
+    white: White | None = None,
+    farthest: bool = False,
 ) -> list[Cut | Spread] | None:
     """Return the divisions that peel groups off a sample; None where no majority is left.
 
-    `gone` is the share of all points that were left out before; `white` the points, if they are known so already.
+    `gone` is the share of all points that were left out before; `white` the points, if they are known so already. The
+    most evident group goes first, or the `farthest`: where the former leaves no majority, the latter may be far from
+    all classes.
     """
-    kept, found = points, list[Cut | Spread]()
+    kept, found, all_weights = points, list[Cut | Spread](), weights
     distances = list[float]()
     least = (HALF_OF_ROWS if rows else HALF) / (1 - gone) * weights.sum()
     while len(kept) >= FEWEST:
         white = White.of(kept) if white is None else white
-        division: Cut | Spread = find_cut(kept, weights, white=white)
+        division: Cut | Spread = find_cut(kept, weights, white=white, least=least, farthest=farthest)
         z = division.evidence if division.evidence >= VALLEY else 0.0
         if z < STRONG and weights.sum() >= least:
             spread = find_spread(kept, white)
@@ -380,23 +420,25 @@ def peel(
         if z == 0 or inside.all() or (divides and isinstance(division, Spread)):
             break
         found.append(division)
-        distances.append(float(np.linalg.norm(median(kept[inside].T) - median(kept[~inside].T))))
+        distances.append(_far(kept, inside))
         kept, weights, white = kept[inside], weights[inside], None
     if not found or weights.sum() >= least:
         return found
     # No majority is left: the groups are classes, but for those that are far from all classes.
-    return found[: before_peers(distances)] or None
+    found = found[: before_peers(distances)]
+    return found or (None if farthest else peel(points, all_weights, rows, gone, farthest=True))
 
 
 def before_peers(distances: Sequence[float]) -> int:
     """Return how many groups, in the order in which they were peeled off, are farther away than the last one's peers.
 
-    Where the last one leaves no majority it is a class beside what it leaves, and so are those that lie as near.
+    Where the last one leaves no majority it is a class beside what it leaves, and so are those that lie as near, or as
+    near as one of these, within a factor of APART.
     """
-    count = 0
-    while count < len(distances) - 1 and distances[count] > APART * max(distances[count + 1 :]):
-        count += 1
-    return count
+    peers = distances[-1]
+    while (farthest := max(d for d in distances if d <= APART * peers)) > peers:
+        peers = farthest
+    return next(count for count, distance in enumerate(distances) if distance <= peers)
 
 
 def gap(lengths: Array) -> float:
@@ -517,7 +559,7 @@ def majority(
     belongs = np.ones_like(x[:, 0], dtype=float)
     missing: Mask | None = None
     seen = np.asarray(x[chosen], dtype=float)
-    first, artefacts = copies(seen, np.asarray(keys[chosen]), keys)
+    first, artefacts = copies(seen, np.asarray(keys[chosen]), keys, lambda i: np.asarray(x[i]))
     copied = len(first) < len(chosen)
     if copied:
         chosen, seen = chosen[first], seen[first]
