@@ -197,11 +197,9 @@ def _scores(model: Any, targets: Sequence[str]) -> Callable[[Any, Any], Columns]
 
 def _first_reasons(model: Any, X: Any, y: Any, rows: int, targets: Sequence[str]) -> Columns:
     """Return the cell that makes each outlier one, and what was expected there; nothing for other rows."""
-    first = model.find_reasons(X, y, most=1)
-    known = {f"y{place}": name for place, name in enumerate(targets)} if len(targets) > 1 else {"y": [*targets, "y"][0]}
-    columns = set(map(str, getattr(model, "feature_names_in_", ())))
+    first = model.find_reasons(X, y, most=1, targets=targets)
     reason, expected = np.full(rows, None, dtype=object), np.full(rows, np.nan)
-    reason[first.row] = [name if name in columns else known.get(name, name) for name in first.column]
+    reason[first.row] = first.column
     expected[first.row] = first.expected
     return {"reason": reason, "expected": expected}
 

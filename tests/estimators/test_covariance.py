@@ -130,3 +130,24 @@ def test_from_files_to_a_report(tmp_path):
     shown = run.invoke(main, ["inspect", model])
     assert shown.exit_code == 0
     assert "OutlierRobustCovariance" in shown.output
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6])
+def test_rows_that_differ_in_a_column_that_never_varied_are_far_off(value, dtype):
+    rows = np.random.default_rng(0).normal(size=(1000, 3))
+    rows[:, 1] = value
+    rows = rows.astype(dtype)
+    model = rs.OutlierRobustCovariance().fit(rows)
+    assert 0.002 < model.is_outlier(rows).mean() < 0.03
+    ordinary = rows[model.outlier_scores(rows) < 2][:3].copy()
+    ordinary[0, 1] += 50
+    ordinary[1, 1] += value * 1e-7  # rounding, such as that of a text file
+    ordinary[2, 1] = np.nan
+    assert model.is_outlier(ordinary).tolist() == [True, False, False]
+    assert model.predict(ordinary).tolist() == [-1, 1, 1]
+    assert model.outlier_scores(ordinary).dtype == dtype
+    reasons = model.explain(ordinary)
+    assert (reasons.row.tolist(), reasons.column.tolist()) == ([0], ["x1"])
+    assert reasons.expected[0] == pytest.approx(value)
+    assert model.outlier_pvalues(ordinary)[0] < 1e-3

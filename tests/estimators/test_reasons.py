@@ -254,3 +254,36 @@ def test_each_of_two_bad_targets_is_a_reason():
     Y[7] += 30.0, -30.0  # no cell of x would move them so
     found = model.explain(X, Y)
     assert set(found.column[found.row == 7]) == {"y0", "y1"}
+
+
+def test_reasons_do_not_depend_on_the_units_of_the_columns():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 3)) @ [[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]]
+    rows[3, 0], rows[4, 2] = 12.0, -15.0
+    units = np.array([1e-12, 1.0, 1e12])
+    plain = rs.OutlierRobustCovariance().fit(rows).explain(rows[:10])
+    found = rs.OutlierRobustCovariance().fit(rows * units).explain(rows[:10] * units)
+    assert found.column.tolist() == plain.column.tolist()
+    np.testing.assert_allclose(found.share, plain.share, rtol=1e-6)
+    places = [int(name[1:]) for name in found.column]
+    np.testing.assert_allclose(found.expected / units[places], plain.expected, rtol=1e-6, atol=1e-9)
+
+
+def test_targets_have_the_names_that_a_fit_was_told():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"])
+    frame["price"] = frame["a"] + 2 * frame["b"] + rng.normal(size=500)
+    frame["cost"] = frame["a"] - frame["b"] + rng.normal(size=500)
+    frame.loc[3, "price"] = 500.0
+    one = rs.fit(rs.OutlierRobustRegressor(), frame.drop(columns="cost"), target="price")
+    assert one.find_reasons(frame[["a", "b"]], frame["price"]).in_words()[3].startswith("price is 500")
+    assert one.explain(frame[["a", "b"]], frame["price"])["column"][0] == "price"
+    assert one.fit_notes_["worst_rows"][0][4].startswith("price is 500")
+    assert "price" in one.groups_[0].where
+    both = rs.fit(rs.OutlierRobustRegressor(), frame, target=["price", "cost"])
+    assert [row[0] for row in both.summary().rows][::3] == ["price: intercept", "cost: intercept"]
+    assert both.conf_int().index[1] == "price: a"
+    assert both.shown().coefficients.targets == ("price", "cost")
+    # Targets without names have those that arrays have.
+    again = rs.OutlierRobustRegressor().fit(frame[["a", "b"]], frame[["price", "cost"]])
+    assert [row[0] for row in again.summary().rows][::3] == ["y0: intercept", "y1: intercept"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import nullcontext
 
@@ -142,3 +143,22 @@ def test_rows_of_files_are_on_record_too(tmp_path, missing):
     assert left_out_of(records).rows == bad.sum() - (bad[1000:1060].sum() if missing == "skip" else 0)
     files = {file.path: file for file in files_of(records)}
     assert files[records[0].label.rpartition("#")[0]].left_out == bad[:500].sum()
+
+
+@pytest.mark.parametrize("rows_each", [9, 20, 100])
+def test_the_counts_of_a_summary_agree_in_a_stream(rows_each):
+    rng = np.random.default_rng(0)
+    model = rs.OutlierRobustRegressor()
+    for _ in range(0, 3000, rows_each):
+        X = rng.normal(size=(rows_each, 3))
+        y = X @ [1.0, 2.0, 3.0] + rng.normal(size=rows_each)
+        y[: rows_each // 5] += 60
+        model.partial_fit(X, y)
+    said = model.summary().notes[-1]
+    rows, batches, kept = map(int, re.match(r"(\d+) rows in (\d+) batches \((\d+) kept\)", said).groups())
+    waiting = re.search(r"([\d,]+) rows not counted yet", said)
+    uncounted = 0 if waiting is None else int(waiting[1].replace(",", ""))
+    counted = re.search(r"of ([\d,]+) rows were left out", said)
+    assert rows == model.n_samples_seen_
+    assert (batches, kept) == (len(model.batch_report_), len(model.batch_report_))
+    assert int(counted[1].replace(",", "")) == rows - uncounted

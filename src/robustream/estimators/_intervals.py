@@ -74,6 +74,7 @@ class IntervalsMixin:
     _batch_note: Any
     _held_run: Any
     _placed: Any
+    _target_names: Any
     _linear: Any
     _noise: Any
 
@@ -91,7 +92,7 @@ class IntervalsMixin:
     def covariance_of_coef_(self) -> Array:
         """The covariance of the coefficients, with the intercept, if there is one, as the last row and column.
 
-        Several outputs have an axis of their own, before.
+        (`summary` and a `conf_int` by name list it first.) Several outputs have an axis of their own, before.
         """
         covariance = self._parameters().covariance
         return self._given(covariance if self.fit_intercept else covariance[:, :-1, :-1])
@@ -108,7 +109,8 @@ class IntervalsMixin:
     def conf_int(self, alpha: float = 0.05) -> Any:
         """Return the interval that holds each coefficient with chance 1 - alpha; the last axis is low, high.
 
-        Where the columns have names and pandas is installed, a data frame with a row for each, the intercept first.
+        An array shaped as `coef_`, which has no intercept. Where the columns have names and pandas is installed, a data
+        frame with a row for each coefficient, the intercept first.
         """
         low, high = self._parameters().ends(_check_alpha(alpha))
         if not hasattr(self, "feature_names_in_") or find_spec("pandas") is None or self._library is not None:
@@ -191,7 +193,7 @@ class IntervalsMixin:
         coef, error, low, high, p = (
             table[:, :-1] for table in (known.value, known.error, *known.ends(0.05), known.tests()[1])
         )
-        names = target_names(targets, len(known.value))
+        names = target_names(targets or self._target_names(), len(known.value))
         found = Coefficients(coef, error, low, high, p, known.value[:, -1], answer.scale, names)
         return Shown("Outlier-robust linear regression", coefficients=found, notes=self._exact_note(names))
 
@@ -229,8 +231,8 @@ class IntervalsMixin:
         """Give the rows of a table by coefficient: its name and a number of each table; the intercept comes first."""
         outputs, columns = tables[0].shape[0], tables[0].shape[1] - 1
         names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(columns)])
-        for output in range(outputs):
-            start = f"y{output}: " if outputs > 1 else ""
+        for output, target in enumerate(self._target_names()):
+            start = f"{target}: " if outputs > 1 else ""
             for place in [-1, *range(columns)] if self.fit_intercept else range(columns):
                 name = "intercept" if place < 0 else names[place]
                 yield (f"{start}{name}", *(float(table[output, place]) for table in tables))

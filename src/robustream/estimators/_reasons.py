@@ -18,6 +18,7 @@ Hochberg's rule.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy.special import chdtri
 
 from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.estimators._device import as_numbers, take_rows
+from robustream.estimators._summary import target_names
 from robustream.kernels.device_arrays import host_array
 from robustream.learners.calibration import tail_shares
 from robustream.spaces import Array
@@ -37,6 +39,8 @@ _RATE = 0.01
 _MOST_REASONS = 3
 # In a regression, the part of its squared residual that a row loses with a cell that is a reason.
 _TELLING = 0.5
+# What is left of a squared distance below this part of it is rounding.
+_DIGITS = 1e-12
 # Numbers worked on at a time (32 MB).
 _AT_ONCE = 4_000_000
 
@@ -95,21 +99,28 @@ class ReasonsMixin:
     def explain(self, X: Any, y: Any = None, *, most: int = _MOST_REASONS) -> Any:
         """Return, for each outlying row, the cells that make it one, with the value expected in their place.
 
-        At most `most` cells of a row are named. A `Reasons`, or a data frame where X is one of pandas.
+        At most `most` cells of a row are named. A `Reasons`, or a data frame where X is one of pandas; `find_reasons`
+        gives the former for both, with the reasons as text: `find_reasons(X).in_words()`.
         """
         reasons = self.find_reasons(X, y, most=most)
         return reasons.to_frame() if type(X).__module__.partition(".")[0] == "pandas" else reasons
 
-    def find_reasons(self, X: Any, y: Any = None, *, most: int = _MOST_REASONS) -> Reasons:
-        """Return what `explain` does, whatever X is."""
+    def find_reasons(
+        self, X: Any, y: Any = None, *, most: int = _MOST_REASONS, targets: Sequence[str] | None = None
+    ) -> Reasons:
+        """Return what `explain` does as a `Reasons`, whatever X is; `targets` are names for the columns of y."""
         if type(most) is not int or most < 1:
             raise InvalidInputError(f"most must be a whole number of at least 1, got {most!r}")
-        targets = () if y is None else (y,)
-        scores = np.asarray(host_array(self.outlier_scores(X, *targets)), dtype=np.float64)
+        beside = () if y is None else (y,)
+        scores = np.asarray(host_array(self.outlier_scores(X, *beside)), dtype=np.float64)
         out = np.flatnonzero(scores > self.cutoff_)
-        rows = [host_array(take_rows(self, X, reset=False)), *(as_numbers(table) for table in targets)]
+        rows = [host_array(take_rows(self, X, reset=False)), *(as_numbers(table) for table in beside)]
         cells = [np.asarray(table, dtype=np.float64).reshape(len(scores), -1)[out] for table in rows]
-        found = find_reasons(self._row_model(), np.concatenate(cells, axis=1), most)
+        model = self._row_model()
+        if targets is not None and model.targets:
+            named = target_names(targets, model.targets)
+            model = model._replace(names=(*model.names[: -model.targets], *named))
+        found = find_reasons(model, np.concatenate(cells, axis=1), most)
         return found._replace(row=out[found.row], score=scores[out[found.row]])
 
     def outlier_pvalues(self, X: Any, y: Any = None) -> Array:
@@ -166,6 +177,11 @@ def find_reasons(model: RowModel, rows: Array, most: int) -> Reasons:
     A missing cell (NaN) is no reason, and the others are measured without it. Rows with the same gaps go together.
     """
     found: list[tuple[NDArray[Any], ...]] = []
+    # In units of what is not known of each cell given the others, so that those of the columns have no say.
+    unit = np.sqrt(np.maximum(np.diag(model.precision), 0.0))
+    unit = np.where(unit > 0, unit, 1.0)
+    given, rows = rows, rows * unit
+    model = model._replace(center=model.center * unit, precision=model.precision / np.outer(unit, unit))
     patterns, which = np.unique(np.isnan(rows), axis=0, return_inverse=True)
     for number, missing in enumerate(patterns):
         there, places = np.flatnonzero(~missing), np.flatnonzero(which.reshape(-1) == number)
@@ -185,8 +201,8 @@ def find_reasons(model: RowModel, rows: Array, most: int) -> Reasons:
     row, column, off, share = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.argsort(row, kind="stable")
     row, column, off, share = row[order], column[order].astype(int), off[order], share[order]
-    value = rows[row, column]
-    return Reasons(row, names[column], value, value - off, share, np.full(len(row), np.nan))
+    value = given[row, column]
+    return Reasons(row, names[column], value, value - off / unit[column], share, np.full(len(row), np.nan))
 
 
 def _without(model: RowModel, missing: NDArray[np.bool_]) -> RowModel:
@@ -259,7 +275,7 @@ def _search(model: RowModel, z: Array, most: int) -> list[tuple[Any, ...]]:
         best = np.argmax(fall, axis=1)
         size = size[np.arange(count), best]
         enough = ordinary if len(aims) else chdtri(max(cells - number, 1), _RATE)
-        wanted = np.ones(count, bool) if number == 0 else active[:, -1] & (left > enough)
+        wanted = np.ones(count, bool) if number == 0 else active[:, -1] & (left > np.maximum(enough, whole * _DIGITS))
         left = np.where(wanted, left - size, left)
         chosen, falls = np.column_stack([chosen, best]), np.column_stack([falls, size])
         active = np.column_stack([active, wanted])

@@ -17,6 +17,7 @@ from robustream.errors import InvalidInputError, NotEnoughRowsError
 from robustream.estimators._device import require_device
 from robustream.estimators._inference import Certificate, make_certificate
 from robustream.estimators._settings import settings_of
+from robustream.estimators._summary import target_names
 from robustream.files import Tree
 from robustream.kernels.device_arrays import host_array
 from robustream.learners import RECIPES, Recipe, Refined
@@ -159,18 +160,32 @@ class StreamingMixin(ABC):
         return make_certificate(self._held_run(), bad_fraction)
 
     def _batch_note(self) -> str:
-        """Say in a line how many batches there were and what became of them."""
-        report = self._held_run().report
+        """Say in a line how many batches there were and what became of them.
+
+        Rows that wait are counted as far as the answer does.
+        """
+        run, report = self._held_run(), self._held_run().report
+        batches = run.complete.batches_seen
         verdicts = Counter(record.verdict for record in report)
+        verdicts["kept"] += max(0, batches - len(report))  # that a long run no longer lists
+        verdicts += Counter()  # without those that there are none of
+        made = batches - run.batches_seen
+        left = run.pending_rows - run.counted_rows if made else run.pending_rows
+        waiting = f", {made} of them of rows that wait for more" if made else ""
+        waiting += f", {left:,} rows not counted yet" if left else ""
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         capped = sum(record.capped for record in report)
         said = [
             left_out_of(report).sentence(),
             f"{capped:,} weights were capped" if capped > 1 else "1 weight was capped" * capped,
         ]
-        return "; ".join(
-            [f"{self.n_samples_seen_} rows in {self.n_batches_seen_} batches ({shown})", *filter(None, said)]
-        )
+        return "; ".join([f"{self.n_samples_seen_} rows in {batches} batches ({shown}){waiting}", *filter(None, said)])
+
+    def _target_names(self) -> tuple[str, ...]:
+        """Return the names of the targets, as far as `robustream.fit` was told them."""
+        run = self._held_run()
+        known: Any = run.notes
+        return target_names(None if known is None else known.get("targets"), run.layout.outputs)
 
     @property
     def batch_report_(self) -> list[BatchRecord]:
@@ -181,10 +196,9 @@ class StreamingMixin(ABC):
     def groups_(self) -> list[Group]:
         """Rows, or batches, that stand apart from the majority: size, where and how far, a few rows; largest first."""
         run = self._held_run()
-        columns, outputs = range(run.layout.columns), range(run.layout.outputs)
+        columns = range(run.layout.columns)
         names = [str(name) for name in getattr(self, "feature_names_in_", [f"x{place}" for place in columns])]
-        targets = ["y"] if len(outputs) == 1 else [f"y{place}" for place in outputs]
-        return groups_of(run.report, names + targets)
+        return groups_of(run.report, [*names, *self._target_names()])
 
     @property
     def fit_notes_(self) -> Any:

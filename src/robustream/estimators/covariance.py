@@ -18,6 +18,7 @@ from robustream.estimators._device import (
     given_back,
     lent_rows,
     place_learner,
+    placed,
     take_rows,
     take_weights,
 )
@@ -36,6 +37,9 @@ from robustream.spaces.covariance import CovarianceAnswer
 __all__ = ["OutlierRobustCovariance"]
 
 _NORMS = ("frobenius", "spectral")
+# Deviation of a column, as a part of its value, up to which it never varied; and what is rounding in other rows, as a
+# part of that value, or in all where it is zero.
+_EQUAL, _ROUNDING, _NEAR_ZERO = 1e-12, 1e-6, 1e-12
 
 
 class OutlierRobustCovariance(
@@ -240,7 +244,8 @@ class OutlierRobustCovariance(
     def outlier_scores(self, X: Any) -> Array:
         """Return how outlying each row is: its Mahalanobis distance; higher is worse.
 
-        That of a row with gaps is the one that a whole row with the same chance would have.
+        That of a row with gaps is the one that a whole row with the same chance would have. A column that never varied
+        is measured in units of its rounding: rows that differ there are far off.
         """
         white = self._white(X)
         squares = np.square(white).sum(axis=1)
@@ -248,7 +253,22 @@ class OutlierRobustCovariance(
         if not is_device_array(X) and (missing := np.isnan(rows)).any():
             gaps, axes = missing.sum(axis=1), white.shape[1]
             squares = np.where(gaps > 0, _as_whole(squares, np.maximum(axes - gaps, 1), axes), squares)
-        return given_back(np.sqrt(squares), X)
+        flat, unit = self._flat()
+        if not len(flat):
+            return given_back(np.sqrt(squares), X)
+        dtype, center = white.dtype, self._model().location.astype(np.float64)
+        squares = np.asarray(host_array(squares), dtype=np.float64)
+        for column, rounding in zip(flat, unit, strict=True):
+            off = (np.asarray(host_array(rows[:, int(column)]), dtype=np.float64) - center[column]) / rounding
+            squares = squares + np.square(np.nan_to_num(off))
+        return placed(np.sqrt(squares).astype(dtype), library_of(X))
+
+    def _flat(self) -> tuple[NDArray[np.intp], Array]:
+        """Return the columns that never varied, and what is rounding in them."""
+        model = self._model()
+        size = np.abs(model.location.astype(np.float64))
+        flat = np.flatnonzero(np.sqrt(np.maximum(np.diag(model.covariance), 0.0)) <= _EQUAL * size)
+        return flat, np.where(size > 0, _ROUNDING * size, _NEAR_ZERO)[flat]
 
     def is_outlier(self, X: Any, false_discovery_rate: float | None = None) -> NDArray[np.bool_]:
         """Return which rows lie beyond the cut-off; of ordinary rows about 1% do.
@@ -290,7 +310,10 @@ class OutlierRobustCovariance(
     def _row_model(self) -> RowModel:
         model = self._model()
         white = model.white.astype(np.float64)
-        return RowModel(model.location.astype(np.float64), white @ white.T, tuple(self._names()))
+        precision, (flat, unit) = white @ white.T, self._flat()
+        precision[flat], precision[:, flat] = 0.0, 0.0
+        precision[flat, flat] = 1 / np.square(unit)
+        return RowModel(model.location.astype(np.float64), precision, tuple(self._names()))
 
     def _measured_by(self) -> int:
         return int(self.n_features_in_)

@@ -329,8 +329,7 @@ class OutlierRobustRegressor(ReasonsMixin, IntervalsMixin, StreamingMixin, Linea
             precision[:columns, :columns] += invert_moments(moments, columns, 0.0)
         given = columns if moments is None else 0
         names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(columns)])
-        targets = ["y"] if len(coef) == 1 else [f"y{place}" for place in range(len(coef))]
-        told = *map(str, names), *targets
+        told = *map(str, names), *self._target_names()
         return RowModel(np.append(middle, coef @ middle + level), precision, told, given, len(coef))
 
     def plan_for(self, layout: Layout) -> Plan:

@@ -221,14 +221,14 @@ def _worst_rows(model: Any, outlying: tuple[OutlyingRow, ...], target_names: tup
     scores = model.outlier_scores(X, np.stack(targets)) if targets else model.outlier_scores(X)
     order = np.argsort(-scores, kind="stable")[:_WORST_SHOWN]
     values = _odd_values(rows, [rows[place] for place in order], names, target_names)
-    reasons = _reasons(model, [rows[place] for place in order])
+    reasons = _reasons(model, [rows[place] for place in order], target_names)
     return [
         [rows[place].label, _row_in_file(rows[place]), float(scores[place]), shown, reasons.get(number, "")]
         for number, (place, shown) in enumerate(zip(order, values, strict=True))
     ]
 
 
-def _reasons(model: Any, rows: list[OutlyingRow]) -> dict[int, str]:
+def _reasons(model: Any, rows: list[OutlyingRow], target_names: tuple[str, ...]) -> dict[int, str]:
     """Return in words why rows are outliers, by their places, where the model can tell."""
     if not hasattr(model, "explain"):
         return {}
@@ -236,7 +236,7 @@ def _reasons(model: Any, rows: list[OutlyingRow]) -> dict[int, str]:
 
     X = frame_of_rows(np.stack([row.x for row in rows]), getattr(model, "feature_names_in_", None))
     targets = [row.y for row in rows if row.y is not None]
-    reasons = model.find_reasons(X, np.stack(targets) if targets else None)
+    reasons = model.find_reasons(X, np.stack(targets) if targets else None, targets=target_names)
     return dict(reasons.in_words())
 
 
