@@ -179,6 +179,9 @@ class BatchRecord(NamedTuple):
 
 def describe_failure(error: Exception) -> str:
     """Return in one line why no estimate came from a batch."""
+    if isinstance(error, OverflowError) and isinstance(error.args[0] if error.args else None, int):
+        # Of Python's own numbers, which say no more than the error number of the system.
+        return f"{type(error).__name__}: its values are so large that their products are not finite"
     first_line = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
     return f"{type(error).__name__}: {first_line}"
 

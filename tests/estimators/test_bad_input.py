@@ -263,3 +263,10 @@ def test_columns_of_one_name_are_named(model):
     for given in (frame, importlib.import_module("pyarrow").table(list(ROWS.T), names=list(frame.columns))):
         with pytest.raises(rs.errors.InvalidInputError, match=told):
             rs.fit(model, given, **target)
+
+
+@pytest.mark.parametrize("model", [rs.OutlierRobustPCA(1), rs.OutlierRobustRegressor()])
+def test_values_whose_products_overflow_are_said_to_be_too_large(model):
+    target = TARGET * 1e160  # of the regression: columns are brought to units of their own
+    with pytest.raises(rs.errors.BelowQuorumError, match="values are so large that their products are not finite"):
+        model.fit(ROWS * 1e150, target)
