@@ -311,12 +311,12 @@ class Tables(Selected):
         for name, without in uncommon_columns([file.columns for file in files], self._selection).items():
             if name not in self._not_asked:
                 alike.setdefault(tuple(without), []).append(name)
-        for without, names in alike.items():
+        for places, names in alike.items():
             several = len(names) > 1
             yield (
                 f"{'columns' if several else 'column'} {some_names(names)} {'are' if several else 'is'} left out, "
-                f"since {len(without)} of {len(files)} files do not have {'them' if several else 'it'}: "
-                f"{some_files([files[place].path for place in without])}"
+                f"since {len(places)} of {len(files)} files do not have {'them' if several else 'it'}: "
+                f"{some_files([files[place].path for place in places])}"
             )
 
     def _pieces(self, file: TableFile | _Unusable, rows_per_batch: int, bytes_per_row: float) -> Pieces:
