@@ -200,3 +200,50 @@ def test_a_single_number_far_off_is_left_out():
         points[7] = 300
         found += [group.rows for group in majority(points, cells=False).groups] == [1]
     assert found >= 14  # 18 of 20; 8 without SKEW
+
+
+@pytest.mark.parametrize("flag", [0.3, 0.5])
+@pytest.mark.parametrize("wide", [10.0, 30.0])
+def test_classes_hide_nothing_that_is_far_from_all_of_them(flag, wide):
+    rng = RNG(0)
+    x = rng.normal(size=(1000, 4))
+    x[:, 0] = rng.random(1000) < flag
+    clean = np.diag(np.cov(x[200:].T))
+    x[:200] = wide * rng.normal(size=(200, 4))
+    # Rows of the garbage that lie among the good ones stay: a few, and near.
+    assert np.all(np.diag(majority(x).scatter) < 1.2 * clean + 0.01 * wide**2)
+
+
+def test_classes_of_which_none_has_the_majority_are_kept():
+    rng = RNG(1)
+    x = np.concatenate([rng.normal(size=(300, 3)) + 12 * np.eye(3)[k] for k in range(3)])
+    assert majority(x).plain
+
+
+@pytest.mark.parametrize(("code", "columns"), [(-999.0, 1), (99.0, 1), (9.0, 2), (-9.0, 3)])
+def test_codes_in_columns_of_few_values(code, columns):
+    rng = RNG(0)
+    x = rng.normal(size=(1000, 5))
+    x[:, 2:] = rng.random((1000, 3)) < 0.3
+    x[:50, 2 : 2 + columns] = code
+    found = majority(x)
+    assert [(group.rows, group.reason) for group in found.groups] == [(50, "one value filled into a column")]
+
+
+def test_a_level_is_no_code():
+    rng = RNG(0)
+    x = rng.normal(size=(1000, 4))
+    x[:, 2] = rng.choice([0.0, 1.0, 2.0, 5.0], 1000)
+    x[:, 3] = rng.choice([0.0, 0.5, 1.0], 1000, p=[0.6, 0.3, 0.1])
+    assert majority(x).plain
+
+
+def test_copies_of_one_row_of_a_discrete_table():
+    rng = RNG(0)
+    x = rng.integers(0, 17, (1500, 40)).astype(float)
+    x[:300] = x[0]
+    assert [(group.rows, group.reason) for group in majority(x).groups] == [(300, "copies of one row")]
+    empty = (rng.random((1500, 40)) < 0.02) * rng.integers(1, 5, (1500, 40)).astype(float)
+    assert majority(empty).plain  # rows of zeros are those of nothing
+    flags = (rng.random((1500, 5)) < 0.2).astype(float)
+    assert majority(flags).plain  # chance makes rows equal

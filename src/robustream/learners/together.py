@@ -10,8 +10,9 @@ of another site.) Each is searched by itself
 * where there are groups of which none has the majority, as where half of the batches are bad,
 * where all rows together are noisier than those of each batch by itself, by a factor of NOISIER: batches that differ
   from one another hide the rows that are bad in each, and
-* where next to nothing was left out, but more of the batch of median noise if it is searched by itself: bad batches
-  hide the rows that are bad in good ones. (Of the batches on either side of the median more than half are good.)
+* where next to nothing was left out, but more of the batch of median or of least noise if it is searched by itself: bad
+  batches hide the rows that are bad in good ones. (Of the batches on either side of the median more than half are good
+  in most streams; where here most are bad and noisy, as garbage is, the least noisy one is good.)
 
 Neither of the last two is asked of batches that are slices of one table (`majority.slices`), as those of sorted rows
 are: there the table is what rows are to be compared with, and a slice by itself has edges and gaps of its own.
@@ -43,7 +44,7 @@ Moments: TypeAlias = tuple[float, Array, Array]  # sum of the weights, mean and 
 
 # Where batches together are noisier than each by itself, by this factor, they differ from one another.
 NOISIER = 1.25
-# Share of the rows left out below which one batch is searched by itself: bad rows may hide behind bad batches.
+# Share of the rows left out below which two batches are searched by themselves: bad rows may hide behind bad batches.
 _LITTLE = 0.05
 # Of the variance of a column, for directions without any.
 _RIDGE = 1e-6
@@ -92,10 +93,10 @@ def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Major
         return Together()
     if not sliced and (~believed).mean() < _LITTLE:
         unit = np.where(fit.scatter.diagonal() > 0, fit.scatter.diagonal(), 1.0)
-        middle = _middle([float((part.scatter.diagonal() / unit).sum()) for part in parts])
-        alone = majority(batches[middle].X)
-        if _hidden(sum(group.rows for group in alone.groups), believed[pieces[middle]]):
-            return Together()
+        for one in _told([float((part.scatter.diagonal() / unit).sum()) for part in parts]):
+            alone = majority(batches[one].X)
+            if _hidden(sum(group.rows for group in alone.groups), believed[pieces[one]]):
+                return Together()
     whole = batches[0]._replace(X=rows)
     return _each(sum_up, batches, parts, whole, fit)
 
@@ -134,10 +135,10 @@ def lines_together(
         return Together()
     if not sliced and (~found.believed).mean() < _LITTLE:
         unit = np.maximum(_noise([pooled], columns), 1e-300)
-        middle = _middle([float((_noise([own], columns) / unit).sum()) for own in moments])
-        alone = search(batches[middle])
-        if _hidden(int(np.count_nonzero(~alone.believed)), found.believed[pieces[middle]]):
-            return Together()
+        for one in _told([float((_noise([own], columns) / unit).sum()) for own in moments]):
+            alone = search(batches[one])
+            if _hidden(int(np.count_nonzero(~alone.believed)), found.believed[pieces[one]]):
+                return Together()
     parts = [part._replace(moments=own) for part, own in zip(parts, moments, strict=True)]
     return _each(sum_up, batches, parts, whole, found._replace(moments=pooled))
 
@@ -184,9 +185,10 @@ def _unlike(divided: bool, believed: Mask, pieces: Sequence[slice]) -> Together 
     return Together(odd=tuple(odd.tolist())) if odd.any() else None
 
 
-def _middle(noise: Sequence[float]) -> int:
-    """Return which batch has the median noise, the lower one of two."""
-    return int(np.argsort(noise, kind="stable")[(len(noise) - 1) // 2])
+def _told(noise: Sequence[float]) -> set[int]:
+    """Return the batches of least and of median noise."""
+    order = np.argsort(noise, kind="stable")
+    return {int(order[0]), int(order[(len(noise) - 1) // 2])}
 
 
 def _hidden(left_out: int, believed: Mask) -> bool:

@@ -270,7 +270,8 @@ def find_cut(
     """Return the cut at the most evident valley of all views; weights say which side is the larger.
 
     One that leaves at least so much weight goes before one that does not: classes must hide nothing that is far from
-    all of them. If it is asked for, the cut with the farthest group is returned instead of the most evident. Without `lengths` only directions are looked along that skewness or kurtosis say something of.
+    all of them. If it is asked for, the cut with the farthest group is returned instead of the most evident. Without
+    `lengths` only directions are looked along that skewness or kurtosis say something of.
     """
     white = White.of(points) if white is None else white
     z, along, fourth, k = white.z, white.along, white.fourth.T, len(white.z)
@@ -302,14 +303,14 @@ def find_cut(
     z_scores, thresholds = valleys(views_).T
     blocks = [*np.vstack(lines)[:, None], *spaces]
     total = len(points) if weights is None else float(weights.sum())
-    best, inner, found = int(np.argmax(z_scores)), True, False
+    best, inner, chosen = int(np.argmax(z_scores)), True, False
     order = np.argsort(-z_scores)
     if farthest:
         clear = order[z_scores[order] >= VALLEY]
         reach = np.array([_reach(points, views_[view], thresholds[view]) for view in clear])
         order = np.append(clear[np.argsort(-reach, kind="stable")], order[len(clear) :])
     for view in order:
-        if z_scores[view] < VALLEY and (found or view != best):
+        if z_scores[view] < VALLEY and (chosen or view != best):
             break
         below = views_[view] <= thresholds[view]
         # The larger side is the majority; of lengths the inner one, if it may be.
@@ -319,8 +320,8 @@ def find_cut(
             z_scores[view] = 0.0
             continue
         enough = (inside if here else total - inside) >= least
-        if not found or enough:
-            best, inner, found = int(view), here, True
+        if not chosen or enough:
+            best, inner, chosen = int(view), here, True
         if enough:
             break
     axes = white.axes @ blocks[best].T.astype(float) if best < len(blocks) else np.eye(points.shape[1])
@@ -417,7 +418,7 @@ def peel(
                 division, z = spread, np.sqrt(2 * spread.evidence)
         inside = ~division.outside(kept)
         divides = weights[inside].sum() < least <= weights.sum()
-        if z == 0 or inside.all() or (divides and isinstance(division, Spread)):
+        if z == 0 or inside.all() or not inside.any() or (divides and isinstance(division, Spread)):
             break
         found.append(division)
         distances.append(_far(kept, inside))

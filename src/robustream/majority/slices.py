@@ -9,7 +9,7 @@ Batches are taken for slices if
 
 1. those that are kept differ along some direction of columns and targets by more than they vary within,
    var(means) >= TILED mean(variance within), which exchangeable batches do not: there it is 1 / rows;
-2. along that direction all batches adjoin: neighbours lie at most ADJOINING of their own deviations apart (slices of a
+2. along that direction all batches adjoin: neighbours lie at most APART of their own deviations apart (slices of a
    uniform law 3.5, of a normal or an exponential one less), so that batches of another place are none; and
 3. the table that they make shows no group: rows drawn from normal laws with the means and covariances of the batches
    are asked the question that a table is asked. Batches that are bad make a group of rows, if they stand clear.
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from robustream.majority.columns import APART
 from robustream.majority.line import majority_line
 from robustream.majority.points import majority
 from robustream.spaces import Array, Law
@@ -30,8 +31,9 @@ from robustream.spaces import Array, Law
 __all__ = ["are_slices", "tile"]
 
 TILED = 4.0  # variance of means along a direction, by that within batches: two deviations
-ADJOINING = 4.0  # deviations between the middles of neighbours: two groups with a valley lie farther apart
+SEPARATE = 1.0  # deviations between neighbours that do not overlap, at least: those of an exponential tail have 2
 _FEWEST = 4  # batches that make a table
+_FEWEST_TOLD = 8  # of which neighbours alone tell
 _WIDEST = 200  # columns and targets, beyond which laws are too dear to draw from
 _DRAWN, _PER_COLUMN = 1500, 20  # rows
 _MOST = 300  # batches that rows are drawn from
@@ -54,13 +56,18 @@ def are_slices(laws: Sequence[Law], rows: Array, kept: NDArray[np.bool_], target
 
 
 def tile(laws: Sequence[Law]) -> bool:
-    """Return whether batches differ along some direction as slices of one table do, whatever the table shows."""
+    """Return whether batches follow one another along some direction as slices of sorted rows do, side by side.
+
+    Nothing is asked of the table that they make; so few batches of garbage must not seem to be slices by chance.
+    """
+    if len(laws) < _FEWEST_TOLD or len(laws[0].mean) > _WIDEST:
+        return False
     every = np.ones(len(laws), bool)
-    return len(laws) >= _FEWEST and len(laws[0].mean) <= _WIDEST and _tiles(*_in_units(laws, every), every) is not None
+    return _tiles(*_in_units(laws, every), every, SEPARATE) is not None
 
 
 def _in_units(laws: Sequence[Law], kept: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return means and covariances in units of the usual deviation within a batch; of columns without any, in theirs."""
+    """Return means and covariances in units of the usual deviation within a batch; as they are, of columns without."""
     means = np.stack([law.mean for law in laws]).astype(np.float64)
     spreads = np.stack([law.covariance for law in laws]).astype(np.float64)
     unit = np.sqrt(np.maximum(np.einsum("kii->ki", spreads[kept]).mean(axis=0), 0.0))
@@ -68,8 +75,10 @@ def _in_units(laws: Sequence[Law], kept: NDArray[np.bool_]) -> tuple[Array, Arra
     return (means - means[0]) / unit, spreads / np.outer(unit, unit)
 
 
-def _tiles(means: Array, spreads: Array, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+def _tiles(means: Array, spreads: Array, kept: NDArray[np.bool_], separate: float = 0.0) -> NDArray[np.intp] | None:
     """Return the order of batches along the direction in which the kept ones differ most, if they tile it; else None.
+
+    `separate` is how many deviations neighbours must lie apart.
 
     Columns that do not vary within batches are those of a site or a day: what they do is another question.
     """
@@ -88,7 +97,7 @@ def _tiles(means: Array, spreads: Array, kept: NDArray[np.bool_]) -> NDArray[np.
     place, width = means @ along, np.sqrt(np.maximum(np.einsum("i,kij,j->k", along, spreads, along), 0.0))
     order = np.argsort(place, kind="stable")
     apart, widths = np.diff(place[order]), (width[order][1:] + width[order][:-1]) / 2
-    return None if np.any(apart > ADJOINING * widths) else order
+    return None if np.any((apart > APART * widths) | (apart < separate * widths)) else order
 
 
 def _drawn(means: Array, spreads: Array, rows: Array) -> Array:

@@ -1,9 +1,9 @@
 """Calls of a stream that wait for one another: searched as one table, joined into one batch, or each by itself.
 
 **Calls that are batches.** The search of a batch costs the same whatever its size. So calls of up to some thousands of
-rows wait until there are sixteen of them, and are searched as one table where they are alike (`learners.together`). Each
-keeps its own estimate and its own vote. Nothing of that is for people to see: an answer, or a report, that is asked for
-counts the calls that wait.
+rows wait until there are sixteen of them, and are searched as one table where they are alike (`learners.together`).
+Each keeps its own estimate and its own vote. Nothing of that is for people to see: an answer, or a report, that is
+asked for counts the calls that wait.
 
 **Calls of fewer rows** than a batch needs are joined into one: right where all calls have a few bad rows, and where few
 calls are bad as a whole. Where nearly half of some twenty calls are bad, chance makes them the majority of one batch,
@@ -29,13 +29,17 @@ from robustream.runs.batching import Rows, join_rows
 from robustream.runs.workers import batch_generator, estimate_batch
 from robustream.spaces import Array, Point, ProductSpace
 
-__all__ = ["are_enough", "estimate_calls", "estimate_together", "may_wait"]
+__all__ = ["FEWEST_TOGETHER", "are_enough", "estimate_calls", "estimate_together", "may_wait"]
 
 # Calls that are searched as one table, and the most rows and bytes of them: beyond these passes over the rows take
 # longer than the search. A call of half as many rows does not wait.
 _TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 16, 80_000, 16_000_000
+# Of fewer calls chance makes bad ones the majority, and little is saved.
+FEWEST_TOGETHER = 8
 # How often calls that differ are parted from the others before each is searched by itself.
 _PARTINGS = 2
+# In how many parts calls that contradict each other are joined, about.
+_PARTS = 8
 # A call with this many more rows than columns has an estimate: of coefficients, of a level, and of what is left.
 _ROWS_BEYOND_COLUMNS = 2
 # Where a batch leaves out no more than this share of its rows, bad calls are too few to be anyone's majority.
@@ -70,7 +74,7 @@ def estimate_together(
     learner: Learner, seed: int, batches: Sequence[Batch], partings: int = _PARTINGS
 ) -> list[Estimate]:
     """Return the estimate of each batch; those that are alike are searched as one table."""
-    together = _search(learner, batches) if len(batches) > 1 else Together()
+    together = _search(learner, batches) if len(batches) >= FEWEST_TOGETHER else Together()
     if together.solve is not None:
         return [
             learner.estimate(batch, batch_generator(seed, batch), solve)
@@ -123,13 +127,31 @@ def estimate_calls(
     apart = {each.index for each in aggregator.assess(state) if each.rejected}
     if not apart or any(estimate.point is None for estimate in own):
         return own
-    # Those that agree are joined: one estimate of all their rows tells far more than one of each.
+    # Those that agree are joined, in a few parts: these tell far more than one call does, and still show a majority.
     found = []
-    for part in ([k not in apart for k in range(len(calls))], [k in apart for k in range(len(calls))]):
-        some = join_rows(list(compress(calls, part)))
-        name = f"{len(some.X)} rows of {sum(part)} calls among {label}"
+    for part in _parts([k not in apart for k in range(len(calls))], [len(call.X) for call in calls]):
+        some = join_rows([calls[k] for k in part])
+        name = f"{len(some.X)} rows of {len(part)} calls among {label}"
         estimate = estimate_batch(learner, seed, Batch(0, name, some.X, some.y, weights=some.weights))
         found.append(estimate._replace(weight=len(some.X) / whole.rows))
+    return found
+
+
+def _parts(agree: Sequence[bool], rows: Sequence[int]) -> list[list[int]]:
+    """Return calls in parts of about an eighth of all rows, none with calls of both sides."""
+    found = []
+    for side in (True, False):
+        part, size = list[int](), 0
+        for k in (k for k in range(len(rows)) if agree[k] is side):
+            part.append(k)
+            size += rows[k]
+            if size * _PARTS >= sum(rows):
+                found.append(part)
+                part, size = [], 0
+        if part and found and agree[found[-1][0]] is side:
+            found[-1] += part
+        elif part:
+            found.append(part)
     return found
 
 

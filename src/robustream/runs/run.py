@@ -50,7 +50,7 @@ from robustream.runs.batching import (
     name_rows,
     table_bytes,
 )
-from robustream.runs.calls import are_enough, estimate_calls, estimate_together, may_wait
+from robustream.runs.calls import FEWEST_TOGETHER, are_enough, estimate_calls, estimate_together, may_wait
 from robustream.runs.ledger import Ledger
 from robustream.runs.node_report import NodeReport
 from robustream.runs.notes import History
@@ -194,14 +194,15 @@ class Run:
     def _looked_ahead(self) -> Run:
         """Return the run with the calls that wait counted, for a look.
 
-        Their number is a sum of powers of two, and so many are searched together, the largest number first. So what a
-        look sees follows from the calls alone, not from looks before it; and where each call is followed by a look,
-        each look searches one group anew, mostly a small one.
+        Of their number the largest power of two is searched together first, and so on as long as these are enough. So
+        what a look sees follows from the calls alone, not from looks before it; and where each call is followed by a
+        look, each look searches one group anew, mostly the last call.
         """
         known: dict[int, Run] = self.__dict__.get("ahead", {})
         run, taken, ahead = replace(self, waiting=()), 0, dict[int, Run]()
         while left := len(self.waiting) - taken:
-            some = self.waiting[taken : taken + (1 << (left.bit_length() - 1))]
+            size = 1 << (left.bit_length() - 1)
+            some = self.waiting[taken : taken + (size if size >= FEWEST_TOGETHER else 1)]
             taken += len(some)
             run = ahead[taken] = known[taken] if taken in known else run._searched(some)
         self.__dict__["ahead"] = ahead
