@@ -243,18 +243,20 @@ def direction_variance(
     values /= unit
     step = max(len(standard) // _ROWS_FOR_VARIANCE, 1)
     some = standard[::step] / np.sqrt(unit)
+    # In single precision: a variance is known to some percent.
+    some, basis, sizes = some.astype(np.float32), vectors.astype(np.float32), values.astype(np.float32)
     # The mean of the weights is 1, so that all of 1 are the plain case.
     shares = None if times is None else times[::step, None] / times[::step].mean()
-    scores, squares = some @ vectors, np.square(some) * unit
+    scores, squares = some @ basis, np.square(some) * np.float32(unit)
     found = np.empty((count, len(values) + 1))
     for k in range(count):
         pull = scores * scores[:, k : k + 1]
         if standardized:  # the scales of the columns move as well
-            pull -= (squares @ (vectors * vectors[:, k : k + 1])) * ((values + values[k]) / 2)
+            pull -= (squares @ (basis * basis[:, k : k + 1])) * ((sizes + sizes[k]) / 2)
         pull -= pull.mean(axis=0) if shares is None else (shares * pull).mean(axis=0)
         if shares is not None:
             pull *= shares
-        spread, turn = pull.T @ pull / len(pull), turning(values, vectors, k)
+        spread, turn = (pull.T @ pull).astype(np.float64) / len(pull), turning(values, vectors, k)
         found[k] = np.append(((turn @ spread) * turn).sum(axis=1), spread[k, k])
     found /= max(rows - 1, 1)
     return np.where(found <= _NO_DIRECTION, found, _NO_DIRECTION)

@@ -289,11 +289,19 @@ def _einsum(kind: Kind, subscripts: Any, *factors: Any, **options: Any) -> Any:
     return _give(kind, row_products(*(_unwrap(factor) for factor in factors)))
 
 
+def _interp(kind: Kind, *given: Any, **options: Any) -> Any:
+    if options:
+        return None
+    cupy = load_cupy()  # which takes none of these from the host
+    return _give(kind, cupy.interp(*(cupy.asarray(_unwrap(value)) for value in given)))
+
+
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.median: _median,
     np.quantile: _quantile,
     np.clip: _clip,
     np.einsum: _einsum,
+    np.interp: _interp,
 }
 
 
