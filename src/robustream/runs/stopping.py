@@ -55,10 +55,12 @@ def error_bound(run: Run, confidence: float = 1 - _ALPHA) -> float:
             return math.inf
         coordinates = quantity.space.coordinates(quantity.points).astype(np.float64)
         centered = coordinates - coordinates.mean(axis=0)
-        gram = centered @ centered.T
-        trace += float(np.trace(gram)) / (count - 1) / count
-        # Products of different estimates only: the squares of each with itself would make the spread look narrow.
-        off_diagonal = float(np.square(gram).sum() - np.square(np.diag(gram)).sum())
+        own = np.square(centered).sum(axis=1)
+        trace += float(own.sum()) / (count - 1) / count
+        # Products of different estimates only: the squares of each with itself would make the spread look narrow. Of
+        # the products of rows and of columns the smaller matrix has the same sum of squares.
+        gram = centered @ centered.T if count < centered.shape[1] else centered.T @ centered
+        off_diagonal = float(np.square(gram).sum() - np.square(own).sum())
         square += off_diagonal / (count * (count - 1)) / count**2
         size += quantity.space.squared_size(quantity.value)
         fewest = min(fewest, count)
