@@ -69,5 +69,7 @@ def test_a_sorted_stream_has_the_plain_answer(by, count):
         principal.partial_fit(part[:, :3])
     plain = np.linalg.lstsq(np.column_stack([rows[:, :3], np.ones(ROWS)]), rows[:, 3], rcond=None)[0]
     np.testing.assert_allclose(regression.coef_, plain[:3], rtol=1e-6)
-    assert abs(principal.components_[0] @ np.linalg.eigh(np.cov(rows[:, :3].T))[1][:, -1]) > 1 - 1e-4  # a few rows far from their slice may go
+    assert (
+        abs(principal.components_[0] @ np.linalg.eigh(np.cov(rows[:, :3].T))[1][:, -1]) > 1 - 1e-4
+    )  # a few rows far from their slice may go
     assert {record.verdict for record in regression.batch_report_} == {"kept"}

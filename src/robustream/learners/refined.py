@@ -280,7 +280,7 @@ class RefinedRegression(Learner):
         return self._sum_up(batch)
 
     def search_together(self, batches: Sequence[Batch]) -> Together:
-        if not _may_be_joined(batches, WIDEST_SOLVED):
+        if not _may_be_joined(batches, WIDEST_SOLVED, gaps=True):
             return Together()
         return lines_together(batches, self._search, self._moments, self._sum_up)
 
@@ -312,7 +312,12 @@ class RefinedRegression(Learner):
         return RowSearch(rows, targets, gaps, missing, noise, filled, weights, believed, groups, divided)
 
     def _moments(self, found: RowSearch) -> tuple[float, Array, Array]:
-        return _joint_moments(found.rows, found.targets, found.weights, self.problem.fit_intercept)
+        """Return the sum of the weights, and mean and covariance of the columns and targets of the believed rows."""
+        if found.missing is None:
+            return _joint_moments(found.rows, found.targets, found.weights, self.problem.fit_intercept)
+        counted = np.ones(len(found.rows)) if found.weights is None else found.weights
+        parts = found.rows, found.targets, found.missing, counted
+        return float(counted.sum()), *_moments_with_gaps(*parts, self.problem.fit_intercept)
 
     def _sum_up(self, batch: Batch, found: RowSearch | None = None) -> Solved:
         """Return the plain answer of the rows that a search believes."""
@@ -330,12 +335,8 @@ class RefinedRegression(Learner):
         if times is not None:
             weights = times if weights is None else weights * times
         counted = np.ones_like(believed, dtype=float) if weights is None else weights
-        if missing is None:
-            known = known or _joint_moments(rows, targets, weights, self.problem.fit_intercept)
-            total, center, moments = known
-        else:
-            center, moments = _moments_with_gaps(rows, targets, missing, counted, self.problem.fit_intercept)
-            total = float(counted.sum())
+        told_of = found._replace(rows=rows, targets=targets, missing=missing, weights=weights)
+        total, center, moments = known or self._moments(told_of)
         require_finite(moments)
         if batch.rows > 1 and not np.any(np.diag(moments)[:columns] > 0):
             # Its mean would count as much as anyone's, with nothing to judge it by.
@@ -419,8 +420,10 @@ def _rows_with_gaps(values: Array) -> tuple[Array, Mask | None]:
     return np.asarray(rows), np.asarray(gaps)
 
 
-def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
+def _may_be_joined(batches: Sequence[Batch], widest: int, gaps: bool = False) -> bool:
     """Tell whether batches can be searched as one table: on the host, without weights or gaps, and not too wide.
+
+    With gaps nothing is saved but in a regression: what takes long is the law that fills them, of all rows.
 
     Copies of a batch count once among batches; in a table of them they would count as often as they come.
     """
@@ -429,7 +432,10 @@ def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
         batches[0].X.shape[1] <= widest
         and len(first) == len(batches)
         and not any(
-            batch.failure or batch.weights is not None or is_device_array(batch.X) or np.isnan(batch.X).any()
+            batch.failure
+            or batch.weights is not None
+            or is_device_array(batch.X)
+            or (np.isnan(batch.X).all() if gaps else np.isnan(batch.X).any())
             for batch in batches
         )
     )

@@ -71,9 +71,18 @@ def are_enough(calls: Sequence[Rows]) -> bool:
 
 @one_blas_thread()
 def estimate_together(
-    learner: Learner, seed: int, batches: Sequence[Batch], partings: int = _PARTINGS
+    learner: Learner,
+    aggregator: Aggregator,
+    space: ProductSpace,
+    seed: int,
+    batches: Sequence[Batch],
+    partings: int = _PARTINGS,
 ) -> list[Estimate]:
-    """Return the estimate of each batch; those that are alike are searched as one table."""
+    """Return the estimate of each batch; those that are alike are searched as one table.
+
+    Where they are not, each is searched by itself; those that agree then are searched as one table once more, since
+    that finds more of the bad rows.
+    """
     together = _search(learner, batches) if len(batches) >= FEWEST_TOGETHER else Together()
     if together.solve is not None:
         return [
@@ -82,12 +91,30 @@ def estimate_together(
         ]
     odd = together.odd
     if odd is None or all(odd) or not partings:
-        return [estimate_batch(learner, seed, batch) for batch in batches]
+        own = [estimate_batch(learner, seed, batch) for batch in batches]
+        if not partings or not isinstance(aggregator, Filtered) or aggregator.keep_groups:
+            return own
+        apart = _apart(aggregator, space, own)
+        if not 0 < sum(apart) <= len(batches) - FEWEST_TOGETHER:
+            return own
+        agreeing = list(compress(batches, [not each for each in apart]))
+        again = iter(estimate_together(learner, aggregator, space, seed, agreeing, 0))
+        return [estimate if each else next(again) for estimate, each in zip(own, apart, strict=True)]
     others = [not each for each in odd]
     parts = [
-        iter(estimate_together(learner, seed, list(compress(batches, part)), partings - 1)) for part in (others, odd)
+        iter(estimate_together(learner, aggregator, space, seed, list(compress(batches, part)), partings - 1))
+        for part in (others, odd)
     ]
     return [next(parts[each]) for each in odd]
+
+
+def _apart(aggregator: Aggregator, space: ProductSpace, estimates: Sequence[Estimate]) -> list[bool]:
+    """Return which of several estimates have none, or stand apart from the others."""
+    state = aggregator.init(space)
+    for index, estimate in enumerate(estimates):
+        state = aggregator.step(state, estimate._replace(index=index))[0]
+    kept = {each.index for each in aggregator.assess(state) if not each.rejected}
+    return [index not in kept for index in range(len(estimates))]
 
 
 def _search(learner: Learner, batches: Sequence[Batch]) -> Together:
@@ -121,15 +148,12 @@ def estimate_calls(
     own = [estimate_batch(learner, seed, batch)._replace(weight=batch.rows / whole.rows) for batch in batches]
     if not _are_at_odds(space, joined, own):
         return [joined]
-    state = aggregator.init(space)
-    for index, estimate in enumerate(own):
-        state = aggregator.step(state, estimate._replace(index=index))[0]
-    apart = {each.index for each in aggregator.assess(state) if each.rejected}
-    if not apart or any(estimate.point is None for estimate in own):
+    apart = _apart(aggregator, space, own)
+    if not any(apart) or any(estimate.point is None for estimate in own):
         return own
     # Those that agree are joined, in a few parts: these tell far more than one call does, and still show a majority.
     found = []
-    for part in _parts([k not in apart for k in range(len(calls))], [len(call.X) for call in calls]):
+    for part in _parts([not each for each in apart], [len(call.X) for call in calls]):
         some = join_rows([calls[k] for k in part])
         name = f"{len(some.X)} rows of {len(part)} calls among {label}"
         estimate = estimate_batch(learner, seed, Batch(0, name, some.X, some.y, weights=some.weights))

@@ -187,7 +187,8 @@ class Run:
             for index, (first, rows) in enumerate(calls, self.next_index)
         ]
         run = self
-        for estimate in estimate_together(self.plan.learner, self.plan.seed, batches):
+        plan = self.plan
+        for estimate in estimate_together(plan.learner, plan.aggregator, self.space, plan.seed, batches):
             run = run._absorb(estimate)
         return run
 
