@@ -151,3 +151,11 @@ def test_rows_that_differ_in_a_column_that_never_varied_are_far_off(value, dtype
     assert (reasons.row.tolist(), reasons.column.tolist()) == ([0], ["x1"])
     assert reasons.expected[0] == pytest.approx(value)
     assert model.outlier_pvalues(ordinary)[0] < 1e-3
+
+
+def test_calls_of_one_column_are_not_judged_by_rounding():
+    for seed in range(5):
+        rng, model = np.random.default_rng(seed), rs.OutlierRobustCovariance()
+        for _ in range(12):
+            model.partial_fit(rng.normal(size=(200, 1)))
+        assert {record.verdict for record in model.batch_report_} == {"kept"}

@@ -163,3 +163,25 @@ def test_a_column_that_never_changes_gets_no_coefficient(value, batch_size):
     assert model.coef_[3] == 0
     # Ten standard errors of a mean of 20,000.
     assert abs(model.intercept_ - 5) < 0.07
+
+
+@pytest.mark.parametrize("targets", [4, 6, 20])
+@pytest.mark.parametrize("kind", ["shifted", "turned", "scattered"])
+def test_one_bad_target_among_many_is_seen(targets, kind):
+    rng = np.random.default_rng(targets)
+    X, coef = rng.normal(size=(1000, 3)), 3 * rng.normal(size=(3, targets))
+    Y = X @ coef + rng.normal(size=(1000, targets))
+    Y[:200, 0] = {"shifted": Y[:200, 0] + 20, "turned": -Y[:200, 0], "scattered": 50 * rng.normal(size=200)}[kind]
+    model = rs.OutlierRobustRegressor().fit(X, Y)
+    # Five standard errors of a coefficient of 800 rows; few bad rows that lie near the line stay.
+    np.testing.assert_allclose(model.coef_, coef.T, atol=5 / np.sqrt(800))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_targets_at_a_limit_for_each_of_a_few_levels_are_no_copies(seed):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((2000, 2)) < [0.3, 0.5]).astype(float)
+    y = np.maximum(0.0, 0.5 + X @ [0.3, 0.3] + rng.normal(size=2000))
+    model = rs.OutlierRobustRegressor().fit(X, y)
+    plain = np.linalg.lstsq(np.column_stack([X, np.ones(2000)]), y, rcond=None)[0]
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), plain, rtol=1e-9)

@@ -247,3 +247,13 @@ def test_copies_of_one_row_of_a_discrete_table():
     assert majority(empty).plain  # rows of zeros are those of nothing
     flags = (rng.random((1500, 5)) < 0.2).astype(float)
     assert majority(flags).plain  # chance makes rows equal
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_constant_column_is_no_filled_value(wide):
+    rng = RNG(0)
+    x = np.column_stack([rng.normal(size=(1000, 3)), np.full(1000, 5.0)])
+    x[:50] = 30 * rng.normal(size=(50, 4)) if wide else 20 + rng.normal(size=(50, 4))
+    found = majority(x)
+    assert [group.rows for group in found.groups] == [50]
+    np.testing.assert_allclose(found.center, x[50:].mean(axis=0), atol=1e-3)  # wide rows may lie among the others

@@ -73,3 +73,13 @@ def test_a_sorted_stream_has_the_plain_answer(by, count):
         abs(principal.components_[0] @ np.linalg.eigh(np.cov(rows[:, :3].T))[1][:, -1]) > 1 - 1e-4
     )  # a few rows far from their slice may go
     assert {record.verdict for record in regression.batch_report_} == {"kept"}
+
+
+def test_a_wrong_unit_in_batches_of_a_drift_is_found():
+    rng, model = np.random.default_rng(0), rs.OutlierRobustCovariance()
+    bad = rng.permutation(30) < 6
+    for k in range(30):
+        X = rng.normal([0.7 * k, 0.0, 0.0], 1.0, (500, 3))
+        X[:, 1] *= 10.0 if bad[k] else 1.0
+        model.partial_fit(X)
+    assert [record.verdict == "rejected" for record in model.batch_report_] == bad.tolist()

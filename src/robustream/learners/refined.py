@@ -464,8 +464,14 @@ def _row_weights(
         centered = X - X.mean(axis=0)
         coef = np.linalg.lstsq(centered, Y - Y.mean(axis=0), rcond=None)[0]
         residuals = Y - Y.mean(axis=0) - centered @ coef
+        # Bad rows show in the directions in which residuals vary most, if they are bad in many targets, and else in
+        # the targets whose residuals spread most for their median one.
+        middle = np.median(np.abs(residuals - np.median(residuals, axis=0)), axis=0)
+        uneven = residuals.std(axis=0) / np.maximum(middle, 1e-9 * np.abs(residuals).max(axis=0) + 1e-300)
+        worst = Y[:, np.argsort(-uneven, kind="stable")[:MOST_TARGETS]]
         residuals /= np.maximum(residuals.std(axis=0), 1e-300)
-        Y = residuals @ np.linalg.svd(residuals, full_matrices=False)[2][:MOST_TARGETS].T
+        leading = residuals @ np.linalg.svd(residuals, full_matrices=False)[2][:MOST_TARGETS].T
+        Y = np.column_stack([leading, worst])
     lines = [_line(X, rows_in_place(Y[:, output]), states, noise, times) for output in range(Y.shape[1])]
     weights, believed = lines[0].weights, lines[0].believed
     for line in lines[1:]:

@@ -37,6 +37,7 @@ APART = 4.0  # spreads between two groups with a valley, and between a code and 
 FEW = 0.01  # share of the rows from which on a filled-in value matters
 VALLEY = 2.5  # z of the best valley of all views, and nats of a second scale: 0.6% of 3,600 honest samples have more
 FEWEST = 8  # points, or cells of a column, of which anything can be said
+_ASKED = 50  # rows with many copies that are looked at, those with the most first
 FARTHEST = 50.0  # scales: cells beyond have no more say in what others are filled with
 
 
@@ -92,16 +93,29 @@ def copies(points: Array, keys: Keys, everyone: Keys, row: Callable[[int], Array
         return first, keys[:0]
     counts = np.diff(np.append(starts, len(everyone)))
     many = counts > MANY * len(everyone) / len(starts)
-    artefacts = np.asarray(ordered[starts[many]])
-    if equal_by_chance(points[first]):
-        # Chance that makes one row many times over makes others twice; and a row of zeros is that of nothing.
-        others = counts[~many]
-        if others[others > 1].sum() > FEW * others.sum():
-            return np.arange(len(points)), keys[:0]
-        artefacts = np.array([key for key in artefacts if row(int(np.argmax(everyone == key))).any()], artefacts.dtype)
-        if not len(artefacts):
-            return np.arange(len(points)), artefacts
+    # Chance that makes one row many times over makes others twice.
+    alone = counts[~many][counts[~many] > 1].sum() <= FEW * counts[~many].sum()
+    discrete = equal_by_chance(points[first])
+    most = np.argsort(-counts, kind="stable")[: min(np.count_nonzero(many), _ASKED)]
+    own = [
+        key
+        for key, count in zip(ordered[starts[most]], counts[most] / len(everyone), strict=True)
+        if _is_own(row(int(np.argmax(everyone == key))), float(count), points[keys != key], discrete and alone)
+    ]
+    artefacts = np.array(own, everyone.dtype)
+    if not len(artefacts) and (discrete or len(most)):
+        return np.arange(len(points)), artefacts
     return first[~np.isin(keys[first], artefacts)], artefacts
+
+
+def _is_own(row: Array, share: float, others: Array, alone: bool) -> bool:
+    """Return whether a share of copies of a row cannot be chance: a value is its own, or (`alone`) no others are equal.
+
+    Where each value is that of many others as well, as a target at its limit for each of a few levels of x is, chance
+    makes rows equal. A row of zeros, of which that may be said too, is that of nothing.
+    """
+    shared = ((others == row) | (np.isnan(others) & np.isnan(row))).mean(axis=0) if len(others) else np.zeros(len(row))
+    return bool(shared.min(initial=1.0) <= min(FEW, share / MANY) or (alone and row.any()))
 
 
 def sorted_columns(points: Array) -> Array:
@@ -131,8 +145,10 @@ def voices(times: Array, most: int) -> Places:
     return np.repeat(np.arange(len(times)), repeats)
 
 
-def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
+def filled_values(points: Array, tied: Places, zeros: bool = False) -> list[tuple[int, float]]:
     """Return columns and the values that were filled into them; `tied` are the `ties` of the columns.
+
+    Zeros are left alone, as those of sparse data, unless something else can tell whether they are any.
 
     At an end of a column a value that many have is that of censored or zero-inflated data, unless it stands apart from
     all others, as the codes -999 and 9999 do; what is a code in one column is one in the others.
@@ -143,11 +159,12 @@ def filled_values(points: Array, tied: Places) -> list[tuple[int, float]]:
         values, counts = np.unique(points[~np.isnan(points[:, j]), j], return_counts=True)
         top = int(np.argmax(counts))
         alone = tied[j] - (counts[top] - 1) < FEW * len(points)  # everything else is continuous
-        if alone and counts[top] > FEW * len(points) and 0 < top < len(values) - 1 and values[top] != 0:
+        inside = 0 < top < len(values) - 1 and counts[top] <= len(points) / 2  # what most have is the column's own
+        if alone and counts[top] > FEW * len(points) and inside and (zeros or values[top] != 0):
             found.append((int(j), float(values[top])))
         for end, neighbour in ((0, 1), (-1, -2)) if len(values) > 2 else ():
             away = abs(values[end] - values[neighbour])
-            if counts[end] <= FEW * len(points) or values[end] == 0:
+            if not FEW * len(points) < counts[end] <= len(points) / 2 or (values[end] == 0 and not zeros):
                 continue
             if len(values) > FEWEST:
                 inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]

@@ -269,9 +269,9 @@ def find_cut(
 ) -> Cut:
     """Return the cut at the most evident valley of all views; weights say which side is the larger.
 
-    One that leaves at least so much weight goes before one that does not: classes must hide nothing that is far from
-    all of them. If it is asked for, the cut with the farthest group is returned instead of the most evident. Without
-    `lengths` only directions are looked along that skewness or kurtosis say something of.
+    A strong one that leaves at least so much weight goes before one that does not: classes must hide nothing that is
+    far from all of them. If it is asked for, the cut with the farthest group is returned instead of the most evident.
+    Without `lengths` only directions are looked along that skewness or kurtosis say something of.
     """
     white = White.of(points) if white is None else white
     z, along, fourth, k = white.z, white.along, white.fourth.T, len(white.z)
@@ -306,11 +306,11 @@ def find_cut(
     best, inner, chosen = int(np.argmax(z_scores)), True, False
     order = np.argsort(-z_scores)
     if farthest:
-        clear = order[z_scores[order] >= VALLEY]
+        clear = order[z_scores[order] >= STRONG]
         reach = np.array([_reach(points, views_[view], thresholds[view]) for view in clear])
         order = np.append(clear[np.argsort(-reach, kind="stable")], order[len(clear) :])
     for view in order:
-        if z_scores[view] < VALLEY and (chosen or view != best):
+        if z_scores[view] < (STRONG if chosen else VALLEY) and (chosen or view != best):
             break
         below = views_[view] <= thresholds[view]
         # The larger side is the majority; of lengths the inner one, if it may be.

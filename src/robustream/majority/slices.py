@@ -12,7 +12,8 @@ Batches are taken for slices if
 2. along that direction all batches adjoin: neighbours lie at most APART of their own deviations apart (slices of a
    uniform law 3.5, of a normal or an exponential one less), so that batches of another place are none; and
 3. the table that they make shows no group: rows drawn from normal laws with the means and covariances of the batches
-   are asked the question that a table is asked. Batches that are bad make a group of rows, if they stand clear.
+   are asked the question that a table is asked, and so are their deviations from the means of their batches, across
+   that direction. Batches that are bad make a group of rows, if they stand clear, or a second scale.
 """
 
 from __future__ import annotations
@@ -48,11 +49,14 @@ def are_slices(laws: Sequence[Law], rows: Array, kept: NDArray[np.bool_], target
     if len(laws) < _FEWEST or len(laws[0].mean) > _WIDEST:
         return False
     means, spreads = _in_units(laws, kept)
-    order = _tiles(means, spreads, kept)
-    if order is None:
+    tiles = _tiles(means, spreads, kept)
+    if tiles is None:
         return False
+    order, along = tiles
     some = order[:: -(-len(order) // _MOST)]
-    return _is_one(_drawn(means[some], spreads[some], rows[some]), targets)
+    across = _drawn(np.zeros_like(means[some]), spreads[some], rows[some])
+    across = across @ linalg.null_space(along[None])
+    return _is_one(_drawn(means[some], spreads[some], rows[some]), targets) and _is_one(across, 0)
 
 
 def tile(laws: Sequence[Law]) -> bool:
@@ -75,8 +79,10 @@ def _in_units(laws: Sequence[Law], kept: NDArray[np.bool_]) -> tuple[Array, Arra
     return (means - means[0]) / unit, spreads / np.outer(unit, unit)
 
 
-def _tiles(means: Array, spreads: Array, kept: NDArray[np.bool_], separate: float = 0.0) -> NDArray[np.intp] | None:
-    """Return the order of batches along the direction in which the kept ones differ most, if they tile it; else None.
+def _tiles(
+    means: Array, spreads: Array, kept: NDArray[np.bool_], separate: float = 0.0
+) -> tuple[NDArray[np.intp], Array] | None:
+    """Return the order of batches along the direction in which the kept ones differ most, and it, if they tile it.
 
     `separate` is how many deviations neighbours must lie apart.
 
@@ -97,7 +103,11 @@ def _tiles(means: Array, spreads: Array, kept: NDArray[np.bool_], separate: floa
     place, width = means @ along, np.sqrt(np.maximum(np.einsum("i,kij,j->k", along, spreads, along), 0.0))
     order = np.argsort(place, kind="stable")
     apart, widths = np.diff(place[order]), (width[order][1:] + width[order][:-1]) / 2
-    return None if np.any((apart > APART * widths) | (apart < separate * widths)) else order
+    if np.any((apart > APART * widths) | (apart < separate * widths)):
+        return None
+    whole = np.zeros(len(use))
+    whole[use] = within @ along  # so that what is at right angles to it does not vary with the place
+    return order, whole
 
 
 def _drawn(means: Array, spreads: Array, rows: Array) -> Array:

@@ -213,7 +213,7 @@ def _deviation(covariance: Array) -> Array:
 @cache
 def _some_pairs(columns: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the pairs of columns that batches are judged by: all, or some where there are many."""
-    first, second = np.triu_indices(columns)
+    first, second = np.triu_indices(columns, 1)
     if len(first) > _SOME:
         chosen = np.sort(np.random.default_rng(columns).choice(len(first), _SOME, replace=False))
         first, second = first[chosen], second[chosen]
