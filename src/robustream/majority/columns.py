@@ -100,7 +100,7 @@ def copies(points: Array, keys: Keys, everyone: Keys, row: Callable[[int], Array
     own = [
         key
         for key, count in zip(ordered[starts[most]], counts[most] / len(everyone), strict=True)
-        if _is_own(row(int(np.argmax(everyone == key))), float(count), points[keys != key], discrete and alone)
+        if _is_own(row(int(np.argmax(everyone == key))), float(count), points[keys != key], alone, discrete)
     ]
     artefacts = np.array(own, everyone.dtype)
     if not len(artefacts) and (discrete or len(most)):
@@ -108,14 +108,16 @@ def copies(points: Array, keys: Keys, everyone: Keys, row: Callable[[int], Array
     return first[~np.isin(keys[first], artefacts)], artefacts
 
 
-def _is_own(row: Array, share: float, others: Array, alone: bool) -> bool:
-    """Return whether a share of copies of a row cannot be chance: a value is its own, or (`alone`) no others are equal.
+def _is_own(row: Array, share: float, others: Array, alone: bool, discrete: bool) -> bool:
+    """Return whether a share of copies of a row cannot be chance: a value is its own, or no other rows are equal.
 
     Where each value is that of many others as well, as a target at its limit for each of a few levels of x is, chance
-    makes rows equal. A row of zeros, of which that may be said too, is that of nothing.
+    makes rows equal. In a table of discrete values a row of zeros is that of nothing.
     """
+    if discrete and not row.any():
+        return False
     shared = ((others == row) | (np.isnan(others) & np.isnan(row))).mean(axis=0) if len(others) else np.zeros(len(row))
-    return bool(shared.min(initial=1.0) <= min(FEW, share / MANY) or (alone and row.any()))
+    return bool(shared.min(initial=1.0) <= min(FEW, share / MANY) or (discrete and alone))
 
 
 def sorted_columns(points: Array) -> Array:
