@@ -473,3 +473,37 @@ def test_honest_small_tables_are_whole(noise):
         e = e * np.abs(X[:, 0]) if noise == "uneven" else e + 2 * X[:, 0] ** 2 if noise == "bend" else e
         left += not majority_line(X, X.sum(axis=1) + e).believed.all()
     assert left == 0
+
+
+@pytest.mark.parametrize("place", [-1.5, 0.3, 1.0])
+@pytest.mark.parametrize("slope", [30.0, 100.0, 1000.0])
+def test_two_arms_of_a_bend_are_one_curve_however_strong(place, slope):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 2))
+    y = slope * np.abs(X[:, 0] - place) + X[:, 1] + rng.normal(size=1000)
+    assert line_of(X, y).believed.all()
+
+
+def test_the_knot_of_a_hinge_is_found_between_the_rows():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.normal(size=300))
+    for knot in (0.3, (x[200] + x[201]) / 2):
+        r = 1e3 * np.maximum(x - knot, 0)
+        B = np.linalg.qr(np.column_stack([np.ones(300), x]))[0].T
+        r -= (B @ r) @ B
+        t = line._refined_hinge(x, -1.0, 1.0, B, r + 1e-3 * rng.normal(size=300))
+        assert r @ r - (t @ r) ** 2 / (t @ t) < 1e-5  # ten times the square of the noise: a knot takes one
+
+
+def test_a_threshold_is_found_among_all_rows():
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=400), 2)  # some values are equal
+    A = np.column_stack([x, np.ones(400), np.where(x < 0.2, x, 3 - x) + 0.1 * rng.normal(size=400)])
+    order = np.argsort(x)
+    lost = {}
+    for n1 in range(180, 261):
+        if x[order[n1 - 1]] < x[order[n1]]:
+            sides = A[order[:n1]], A[order[n1:]]
+            left = [np.linalg.lstsq(side[:, :-1], side[:, -1])[1][0] / len(side) for side in sides]
+            lost[n1] = sum(len(side) * np.log(square) for side, square in zip(sides, left, strict=True))
+    assert line._refined_threshold(A, x, order, 220) == min(lost, key=lost.__getitem__)

@@ -84,6 +84,7 @@ from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
     LOG_2PI,
     NORMAL_MAD,
+    SETTLED,
     TAILS,
     Form,
     Mask,
@@ -311,10 +312,54 @@ def _best_threshold(A: Array, views: Array, orders: NDArray[np.intp]) -> tuple[i
     return at, first
 
 
+@njit(cache=True, error_model="numpy", nogil=True)
+def _refined_threshold(A: Array, view: Array, order: NDArray[np.intp], first: int) -> int:
+    """Return the number of rows below the threshold, around a decile, where two lines leave least.
+
+    The part between the neighbours of the best place is divided again and again, as far as there are values.
+    """
+    m, k = len(A), A.shape[1] - 1
+    ordered = A[order]
+    low, high = max(first - m // STEPS, 2 * k), min(first + m // STEPS, m - 2 * k)
+    best, both = -np.inf, np.empty((2, k + 1, k + 1))
+    below: Array = ordered[:low].T @ ordered[:low]
+    above: Array = ordered[high:].T @ ordered[high:]
+    while high - low > 1:
+        places = np.unique(low + (high - low) * np.arange(STEPS + 1) // STEPS)
+        parts = len(places) - 1
+        grams = np.empty((parts, k + 1, k + 1))
+        for part in range(parts):
+            rows = ordered[places[part] : places[part + 1]]
+            grams[part] = rows.T @ rows
+        befores, afters = np.empty((parts + 1, k + 1, k + 1)), np.empty((parts + 1, k + 1, k + 1))
+        befores[0], afters[parts] = below, above
+        for part in range(parts):
+            befores[part + 1] = befores[part] + grams[part]
+            afters[parts - 1 - part] = afters[parts - part] + grams[parts - 1 - part]
+        most, at = -np.inf, 1
+        for part in range(1, parts):
+            n1 = places[part]
+            both[0], both[1] = befores[part], afters[part]
+            squares = residual_squares(both, m)
+            likelihood = 0.0
+            for n, square in ((n1, squares[0]), (m - n1, squares[1])):
+                likelihood -= 0.5 * n * math.log(max(square, 1e-12 * n) / n)
+            if likelihood > most:
+                most, at = likelihood, part
+            if likelihood > best and view[order[n1 - 1]] < view[order[n1]]:  # equal values are on one side
+                best, first = likelihood, n1
+        if parts == 2:
+            break
+        low, high = places[at - 1], places[at + 1]
+        below, above = befores[at - 1], afters[at + 1]
+    return first
+
+
 def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     """Tell whether two lines reach some evidence where x decides: one below, one above a threshold of the best view.
 
-    Threshold regression (Hansen 2000), its threshold among deciles.
+    Threshold regression (Hansen 2000). The best view is that of the best decile; the threshold is looked for around it,
+    so that as good a place is found as that where two lines cross.
     """
     m, k = len(A), A.shape[1] - 1
     V = np.array([view for view in views if np.ptp(view) > 1e-9]).reshape(-1, m)
@@ -322,6 +367,7 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     at, n1 = _best_threshold(A, V, orders)
     if at < 0:
         return False
+    n1 = _refined_threshold(A, V[at], orders[at], n1)
     needed += 0.5 * (2 * k + 1) * math.log(m)
     parts = orders[at, :n1], orders[at, n1:]
     below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in parts)
@@ -348,10 +394,33 @@ def _terms(X: Array, knots: Array, some: Places) -> Array:
     return out
 
 
+def _refined_hinge(x: Array, low: float, high: float, B: Array, r: Array) -> Array:
+    """Return the hinge of a column that explains most of r beside orthonormal rows B, less what these explain of it.
+
+    Its knot lies between two values: the part around the best of some is divided again, while its ends do worse.
+    """
+    square = float(r @ r)
+    while True:
+        knots = np.linspace(low, high, STEPS + 1)
+        H = np.maximum(x - knots[:, None], 0.0)
+        whole = np.einsum("ij,ij->i", H, H)
+        for _ in range(2):
+            H -= (H @ B.T) @ B
+        left = np.einsum("ij,ij->i", H, H)
+        gains = np.where(left > 1e-4 * whole, (H @ r) ** 2 / np.maximum(left, 1e-300), 0.0)
+        at = int(np.argmax(gains))
+        first, last = max(at - 1, 0), min(at + 1, STEPS)
+        most, least = (max(square - gain, 1e-12 * square) for gain in (gains[at], min(gains[first], gains[last])))
+        if len(x) * math.log(least / most) < SETTLED or not high - low > ROUNDING**2:
+            return np.asarray(H[at])
+        low, high = float(knots[first]), float(knots[last])
+
+
 def curve_explains(A: Array, needed: float) -> bool:
     """Tell whether one curve reaches some evidence: least squares with hinges and products of columns.
 
-    Terms are chosen forward, as long as Schwarz's criterion gains at two parameters each (Friedman 1991).
+    Terms are chosen forward, as long as Schwarz's criterion gains at two parameters each (Friedman 1991). The knot of a
+    hinge is the best between the quantiles beside the one that was chosen: as good as where two lines cross.
     """
     m, k = len(A), A.shape[1] - 1
     X = np.ascontiguousarray(A[:, : k - 1].T)
@@ -361,7 +430,9 @@ def curve_explains(A: Array, needed: float) -> bool:
     X -= X.mean(axis=1)[:, None]
     X /= X.std(axis=1)[:, None]
     X = np.clip(X, -5, 5).astype(np.float32)
-    knots = np.sort(X, axis=1)[:, (np.array(KNOTS) * (m - 1)).astype(int)]
+    outer = KNOTS[0] / 4  # beyond the outer ones
+    edges = np.sort(X, axis=1)[:, (np.array([outer, *KNOTS, 1 - outer]) * (m - 1)).astype(int)]
+    knots = np.ascontiguousarray(edges[:, 1:-1])
     b, L = fit_weighted(A)
     r = A[:, k] - A[:, :k] @ b
     some = np.arange(len(X))
@@ -384,10 +455,15 @@ def curve_explains(A: Array, needed: float) -> bool:
         best, square = int(np.argmax(gains)), float(r @ r)
         if gains[best] >= square or 0.5 * m * math.log(square / (square - gains[best])) < math.log(m):
             break
-        t = T[best].astype(float)
         B = np.array(chosen)
-        for _ in range(2):
-            t -= (B @ t) @ B
+        if best < knots.size:
+            column, knot = divmod(best, len(KNOTS))
+            low, high = (float(edges[column, side]) for side in (knot, knot + 2))
+            t = _refined_hinge(X[column].astype(float), low, high, B, r)
+        else:
+            t = T[best].astype(float)
+            for _ in range(2):
+                t -= (B @ t) @ B
         t /= np.linalg.norm(t) + 1e-300
         step = float(t @ r)
         r = r - step * t
@@ -560,10 +636,11 @@ def is_ordinary(A: Array, b: Array, L: Array, near: Array, L_near: Array) -> boo
     )
 
 
-def stands_clear(A: Array, Z: Array, gone: Mask) -> bool:
+def stands_clear(A: Array, Z: Array, gone: Mask, apart: bool) -> bool:
     """Tell whether least squares leaves nothing to explain without some rows, and these lie far from that line.
 
-    Hardly any of them lies within FAR scales of it, and beyond an empty gap, or no curve explains where they lie.
+    Hardly any of them lies within FAR scales of it, and no curve explains where they lie, which is not asked of rows
+    that lie apart in x and beyond an empty gap.
     """
     m, k = len(A), A.shape[1] - 1
     inner, outer = A[~gone], A[gone]
@@ -576,7 +653,7 @@ def stands_clear(A: Array, Z: Array, gone: Mask) -> bool:
     s = math.sqrt(float(np.sum((inner[:, k] - inner[:, :k] @ b) ** 2)) / (len(inner) - k)) + 1e-12
     if np.mean(off_line(outer, b, L) > FAR * s) < AGREED:
         return False
-    if gaps((A[:, k] - A[:, :k] @ b)[None], EMPTY)[0].z > EVIDENCE:
+    if apart and gaps((A[:, k] - A[:, :k] @ b)[None], EMPTY)[0].z > EVIDENCE:
         return True
     # Two lines with normal noise, one of them for rows beyond the gap.
     own = outer[:, k] - outer[:, :k] @ fit_weighted(outer)[0]
@@ -590,7 +667,7 @@ def clear_group(A: Array, Z: Array, bh: Array, cut: CutOfX | None) -> Found | No
 
     What the models of two lines would find, at a part of their cost.
     """
-    if cut is not None and cut.cut.evidence >= STRONG and stands_clear(A, Z, cut.beyond(Z)):
+    if cut is not None and cut.cut.evidence >= STRONG and stands_clear(A, Z, cut.beyond(Z), True):
         return Found(_sharp(lambda A: cut.beyond(A[:, :-2])), "they lie apart in x and follow another line")
     few = A[: max(RACERS, PER_COLUMN_RACERS * (A.shape[1] - 1))]
     inside = np.zeros(len(A), bool)
@@ -602,7 +679,7 @@ def clear_group(A: Array, Z: Array, bh: Array, cut: CutOfX | None) -> Found | No
         if found.z < STRONG:
             return None
         inside = ~found.beyond(r)
-    if not stands_clear(A, Z, ~inside):
+    if not stands_clear(A, Z, ~inside, False):
         return None
     return Found(_cut(b, found), "their targets lie apart from the others' line")
 
