@@ -507,3 +507,14 @@ def test_a_threshold_is_found_among_all_rows():
             left = [np.linalg.lstsq(side[:, :-1], side[:, -1])[1][0] / len(side) for side in sides]
             lost[n1] = sum(len(side) * np.log(square) for side, square in zip(sides, left, strict=True))
     assert line._refined_threshold(A, x, order, 220) == min(lost, key=lost.__getitem__)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.36, 0.4])
+@pytest.mark.parametrize("seed", range(3))
+def test_two_groups_on_opposite_sides_go(share, seed):
+    rng = np.random.default_rng(seed)
+    X, half = design(rng), int(share * ROWS / 2)
+    y = rng.normal(size=ROWS)
+    y[:half] += 12
+    y[half : 2 * half] -= 9
+    np.testing.assert_array_equal(line_of(X, y).believed, np.arange(ROWS) >= 2 * half)

@@ -83,6 +83,7 @@ from robustream.majority.evidence import DEPTH, Array, valleys
 from robustream.majority.laws import squared_lengths
 from robustream.majority.lines import (
     LOG_2PI,
+    NARROWEST,
     NORMAL_MAD,
     SETTLED,
     TAILS,
@@ -190,6 +191,31 @@ def gaps(views: Array, depth: float = SHALLOW) -> list[Gap]:
         below = 2 * np.count_nonzero(view <= threshold) >= len(view)
         found.append(Gap(float(z), -math.inf if below else float(threshold), float(threshold) if below else math.inf))
     return found
+
+
+def both_sides(view: Array, depth: float) -> Gap:
+    """Return the most evident valley of a view, together with one of the larger side if that cuts off the other end.
+
+    Bad rows to either side are two groups, each beyond a gap of its own.
+    """
+    found = gaps(view[None], depth)[0]
+    if found.z > EVIDENCE:
+        other = gaps(view[None, ~found.beyond(view)], depth)[0]
+        low, high = max(found.low, other.low), min(found.high, other.high)
+        if other.z > EVIDENCE and math.isfinite(low) and math.isfinite(high):
+            return Gap(found.z, low, high)
+    return found
+
+
+def parts_evidence(r: Array, gap: Gap, k: int) -> float:
+    """Return the log likelihood of residuals whose parts each have a normal law, with Schwarz's price of it all."""
+    parts = [part for part in (r[~gap.beyond(r)], r[r <= gap.low], r[r > gap.high]) if len(part)]
+    least = NARROWEST * float(parts[0].std())
+    likelihood = sum(
+        len(part) * (math.log(len(part) / len(r) / max(float(part.std()), least)) - 0.5 * (LOG_2PI + 1))
+        for part in parts
+    )
+    return likelihood - 0.5 * (k + 3 * len(parts) - 2) * math.log(len(r))
 
 
 def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], Array]]:
@@ -856,8 +882,13 @@ def judge(
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
     off = 1 - best.w1
     clear = bool(np.mean((off > 0.1) & (off < 0.9)) <= UNCLEAR)
-    deepest = gaps(r[None], EMPTY)[0]
-    if not agrees or (not clear and deepest.z > EVIDENCE and off[deepest.beyond(r)].sum() > AGREED * off.sum()):
+    deepest = both_sides(r, EMPTY)
+    parted = deepest.beyond(r)
+    if not agrees or (
+        not clear
+        and deepest.z > EVIDENCE
+        and (off[parted].sum() > AGREED * off.sum() or parts_evidence(r, deepest, k) > best.evidence())
+    ):
         # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
         return Found(_cut(best.b, signed if not agrees else deepest), "their targets lie apart from the others' line")
     second = best.form != "none" and best.w2.sum() > 0.5 * off.sum()
