@@ -8,6 +8,7 @@ import pytest
 from robustream.aggregators import AGGREGATORS, CoordinateMedian, GeometricMedian, Mean, TrimmedMean, resolve_aggregator
 from robustream.batch import Estimate
 from robustream.errors import InvalidInputError
+from robustream.estimators import OutlierRobustRegressor
 from robustream.spaces import Euclidean, Part, Parts, Subspace
 
 PLANE = Parts((Part("vector", Euclidean((4,))),))
@@ -127,3 +128,16 @@ def test_the_variance_factor_is_true(name, dimension):
 
 def test_settings_are_shown():
     assert repr(TrimmedMean(trim=0.3)) == "TrimmedMean(budget='256 MB', trim=0.3)"
+
+
+def test_what_the_chance_of_rows_explains_speaks_against_no_batch():
+    rejected = total = 0
+    for seed in range(8):
+        rng, model = np.random.default_rng(seed), OutlierRobustRegressor()
+        coef = rng.normal(size=5)
+        for _ in range(20):
+            X = rng.exponential(size=(100, 5))
+            model.partial_fit(X, X @ coef + rng.exponential(size=100))
+        rejected += sum(record.verdict == "rejected" for record in model.batch_report_)
+        total += 20
+    assert rejected == 0, f"{rejected} of {total}"

@@ -102,6 +102,7 @@ def _slices(state: Held, found: Search, reader: Reader) -> bool:
 def _search(state: Held, keep_groups: bool, reader: Reader, *, slices: bool = False) -> Search:
     """Judge all estimates by themselves; of slices of one table only the noise is judged."""
     recency, space = recency_weights(state), state.space
+    rows = np.array([max(estimate.rows, 1) for estimate in state.estimates], dtype=float)
     estimates = tuple(state.estimates)
     points = reader.points(estimates)
     copies = Copies(estimates, recency)
@@ -123,7 +124,8 @@ def _search(state: Held, keep_groups: bool, reader: Reader, *, slices: bool = Fa
         if judged and len(values) and kept[present].any():
             those = points if len(present) == count else [points[k] for k in present]
             weigh, where = space.weigher(place, those), space.where(place, those)
-            verdict = judge(part, values, recency[present], kept[present], weigh, where)
+            chance = space.sampling_variance(place, those, rows[present])
+            verdict = judge(part, values, recency[present], kept[present], weigh, where, chance)
             factors[place] = verdict.factors
             if verdict.rule is None:
                 goes_on = False

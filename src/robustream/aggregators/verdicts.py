@@ -74,11 +74,18 @@ Weigh: TypeAlias = Callable[[Array], Array]
 
 
 def judge(
-    part: Part, points: Points, weights: Array, kept: Mask, weigh: Weigh | None, where: Places | None = None
+    part: Part,
+    points: Points,
+    weights: Array,
+    kept: Mask,
+    weigh: Weigh | None,
+    where: Places | None = None,
+    chance: Array | None = None,
 ) -> Verdict:
     """Judge one part of all estimates; `kept` marks those that no earlier part spoke against.
 
-    `where` says where the rows of each lie: what follows from that alone speaks against none.
+    `where` says where the rows of each lie: what follows from that alone speaks against none. `chance` is the
+    covariance that points have by the chance of rows alone: those that it lets lie apart are not apart.
     """
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
@@ -88,6 +95,8 @@ def judge(
     rule: Rule | None = None
 
     def excused(out: Mask, searched: Array) -> bool:
+        if chance is not None and isinstance(chart, _Flat) and _are_chance(cloud[places], out, chart.chance(chance)):
+            return True
         return where is not None and _follows(Places(*(one[places] for one in where)), searched, out)
 
     if _count(weights[places]) < FEW and cloud.shape[1]:
@@ -119,6 +128,31 @@ def judge(
     elif rule is not None and len(places) >= FEW and typical > 0:
         going_on = _Searched(chart, rule, center, scale, typical, largest)
     return Verdict(inside, relative, {}, factors / largest, going_on)
+
+
+def _are_chance(cloud: Array, out: Mask, variance: Array) -> bool:
+    """Return whether points that stand apart lie no farther from the others than the chance of rows makes them.
+
+    Of few points that have one law some lie close together by chance, and then the others seem to be far off. So the
+    spread of a point is taken to be no less than that of its rows. Two groups have a valley from APART spreads on, and
+    a single point in k dimensions lies sqrt(k) from the middle by chance.
+    """
+    from robustream.majority import APART
+
+    if out.all():
+        return False
+    offsets = cloud - np.median(cloud[~out], axis=0)
+    along = offsets[out].mean(axis=0)
+    own, group = np.square(offsets[out]).sum(axis=1), float(along @ along)
+
+    def spreads(directions: Array) -> Array:
+        if variance.ndim == 1:
+            return np.asarray(np.square(directions) @ variance)
+        return np.asarray(np.einsum("ij,ij->i", directions @ variance, directions))
+
+    far = own / np.sqrt(np.maximum(spreads(offsets[out]), 1e-300))
+    together = group / np.sqrt(max(float(spreads(along[None])[0]), 1e-300))
+    return bool(together < APART and np.median(far) < APART + np.sqrt(cloud.shape[1]))
 
 
 def _follows(where: Places, cloud: Array, out: Mask) -> bool:
@@ -314,6 +348,13 @@ class _Flat(NamedTuple):
         # A coefficient that is 0 in most batches, as that of a rare flag, says nothing against those that saw the flag.
         use = self.unit > 0
         return np.clip(offsets[:, use] / self.unit[use], -_FARTHEST, _FARTHEST)
+
+    def chance(self, variance: Array) -> Array:
+        """Return a covariance, or its diagonal, in these coordinates."""
+        use, unit = self.unit > 0, self.unit[self.unit > 0]
+        if variance.ndim == 1:
+            return np.asarray(variance[use] / unit**2)
+        return np.asarray(variance[np.ix_(use, use)] / np.outer(unit, unit))
 
     def place(self, points: Points, weigh: Weigh | None, known: Mask | None = None) -> Array:
         raw = np.clip(np.asarray(self.space.coordinates(points), dtype=np.float64), -_LARGEST, _LARGEST) - self.center

@@ -1,6 +1,6 @@
 """Which of many points, or rows of a table, belong to the majority, and how far."""
 
-from robustream.majority.columns import mend, row_states
+from robustream.majority.columns import APART, mend, row_states
 from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
 from robustream.majority.laws import SIGMAS
 from robustream.majority.line import Line, majority_line
@@ -8,6 +8,7 @@ from robustream.majority.points import Group, Majority, Rule, bad_cells, majorit
 from robustream.majority.slices import are_slices, tile
 
 __all__ = [
+    "APART",
     "SIGMAS",
     "Group",
     "Line",

@@ -14,7 +14,7 @@ from scipy import linalg
 from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
-from robustream.spaces.product import Law, Part, PartMean, ProductSpace, Quantity
+from robustream.spaces.product import Law, Part, PartMean, ProductSpace, Quantity, usual_variance
 
 __all__ = [
     "PrincipalAnswer",
@@ -210,6 +210,12 @@ class PrincipalModels(ProductSpace):
         if principal.moments is None or principal.known is not None:
             return None
         return Law(principal.mean, principal.moments)
+
+    def sampling_variance(self, part: int, points: Sequence[Point], rows: Array) -> Array | None:
+        laws = [self.law(point) for point in points]
+        if PrincipalValue._fields[part] != "mean" or self.standardize or any(law is None for law in laws):
+            return None
+        return usual_variance([law.covariance for law in laws if law is not None], rows)
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point, Space
 
-__all__ = ["Law", "Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled"]
+__all__ = ["Law", "Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled", "usual_variance"]
 
 
 # Values of parts, in their order, as far as they are settled.
@@ -74,6 +74,13 @@ class Law(NamedTuple):
 
     mean: Array
     covariance: Array
+
+
+def usual_variance(covariances: Sequence[Array], rows: Array) -> Array:
+    """Return the covariance of the mean of as many rows as a batch has, of the batch with the median one."""
+    sizes = np.array([np.trace(covariance) for covariance in covariances], dtype=np.float64) / rows
+    middle = int(np.argsort(sizes, kind="stable")[(len(sizes) - 1) // 2])
+    return np.asarray(covariances[middle], dtype=np.float64) / rows[middle]
 
 
 class ProductSpace(ABC):
@@ -151,6 +158,13 @@ class ProductSpace(ABC):
 
     def law(self, point: Point) -> Law | None:
         """Return mean and covariance of the rows of a batch; None if it does not bring them, or not of all columns."""
+        return None
+
+    def sampling_variance(self, part: int, points: Sequence[Point], rows: Array) -> Array | None:
+        """Return the covariance that a part has by the chance of rows alone, of a batch as noisy as most; or None.
+
+        A matrix, or its diagonal, in the coordinates of the part that `weigher` gives. `rows` are those of each point.
+        """
         return None
 
     def where(self, part: int, points: Sequence[Point]) -> Places | None:
