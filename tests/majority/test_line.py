@@ -518,3 +518,34 @@ def test_two_groups_on_opposite_sides_go(share, seed):
     y[:half] += 12
     y[half : 2 * half] -= 9
     np.testing.assert_array_equal(line_of(X, y).believed, np.arange(ROWS) >= 2 * half)
+
+
+SKEWED = {"exponential": lambda rng: rng.exponential(size=2000), "log-normal": lambda rng: rng.lognormal(size=2000)}
+
+
+@pytest.mark.parametrize("noise", SKEWED)
+@pytest.mark.parametrize(("width", "share"), [(100, 0.05), (30, 0.1), (10, 0.2)])
+def test_garbage_to_both_sides_of_skewed_noise_goes_on_both(noise, width, share):
+    lost = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2000, 2))
+        y = X.sum(axis=1) + SKEWED[noise](rng)
+        bad = np.arange(2000) < share * 2000
+        y[bad] = width * rng.normal(size=bad.sum())
+        best = fitted(X[~bad], y[~bad])
+        line = line_of(X, y)
+        lost.append([np.linalg.norm(fitted(X, y, weights) - best) for weights in (line.weights, None)])
+    ours, plain = np.mean(lost, axis=0)
+    assert ours < 0.7 * plain
+
+
+def test_the_other_side_is_cut_only_where_as_many_rows_lie():
+    rng = np.random.default_rng(0)
+    r, gap = rng.exponential(size=1000) - 0.1, line.Gap(9.0, -1.0, np.inf)
+    far = rng.uniform(5, 50, 40)
+    assert line.mirrored(np.append(r, -far), gap) == gap
+    either = line.mirrored(np.concatenate([r, -far, far]), gap)
+    assert 3 < either.high < 9
+    other = line.mirrored(-np.concatenate([r, -far, far]), line.Gap(9.0, -np.inf, 1.0))
+    assert (-other.high, -other.low) == (either.low, either.high)

@@ -146,8 +146,9 @@ CLEAR_PART, UNCLEAR_PART = 8, 2  # and parts of all rows, where good and bad one
 SAME = 2.0  # log likelihoods of two starts that are one optimum
 
 
-# Why a few rows were left out, in words.
+# Why rows were left out, in words.
 _FAR_ROWS = "a few lie far from the others' line"
+_OFF_LINE = "their targets lie apart from the others' line"
 
 
 class Line(NamedTuple):
@@ -207,15 +208,57 @@ def both_sides(view: Array, depth: float) -> Gap:
     return found
 
 
+def mirrored(r: Array, gap: Gap) -> Gap:
+    """Return the gap of residuals, with a bound to the other side where about as many rows lie as far off.
+
+    Skewed noise has no gap on the side of its tail. If bad rows lie to both sides alike, those beyond a distance d on
+    the side of the gap, L(d), are as many as bad ones on the other, of whose R(d) rows R(d) - L(d) are good. The bound
+    has the fewest mistaken rows, good ones beyond it and bad ones within: R(d) - 2 L(d) is least.
+    """
+    sign = 1.0 if math.isfinite(gap.high) else -1.0
+    limit = sign * (gap.high if sign > 0 else gap.low)
+    if not math.isinf(gap.low + gap.high) or limit <= 0:
+        return gap
+    here, there = np.sort(sign * r[sign * r > limit]), np.sort(-sign * r[-sign * r > limit])
+    L, R = len(here) - np.searchsorted(here, there), np.arange(len(there), 0, -1)
+    use = COVERED * len(here) <= L
+    if not use.any():
+        return gap
+    at = int(np.argmin(np.where(use, R - 2 * L, len(r))))
+    if 2 * R[at] < L[at]:
+        return gap
+    bound = float(there[at] + (there[at - 1] if at else limit)) / 2
+    return gap._replace(low=-bound) if sign > 0 else gap._replace(high=bound)
+
+
 def parts_evidence(r: Array, gap: Gap, k: int) -> float:
-    """Return the log likelihood of residuals whose parts each have a normal law, with Schwarz's price of it all."""
-    parts = [part for part in (r[~gap.beyond(r)], r[r <= gap.low], r[r > gap.high]) if len(part)]
-    least = NARROWEST * float(parts[0].std())
-    likelihood = sum(
-        len(part) * (math.log(len(part) / len(r) / max(float(part.std()), least)) - 0.5 * (LOG_2PI + 1))
-        for part in parts
-    )
-    return likelihood - 0.5 * (k + 3 * len(parts) - 2) * math.log(len(r))
+    """Return the log likelihood of residuals in parts, normal but for a skewed middle, with Schwarz's price of it."""
+    m, inside = len(r), r[~gap.beyond(r)]
+    parts = [part for part in (inside, r[r <= gap.low], r[r > gap.high]) if len(part)]
+    least = NARROWEST * float(inside.std())
+    likelihoods = [-len(part) * (math.log(max(float(part.std()), least)) + 0.5 * (LOG_2PI + 1)) for part in parts]
+    if looks_skewed(inside):
+        likelihoods[0] = max(likelihoods[0], skewed_noise(inside) - math.log(m))
+    likelihood = sum(likelihoods) + sum(len(part) * math.log(len(part) / m) for part in parts)
+    return likelihood - 0.5 * (k + 3 * len(parts) - 2) * math.log(m)
+
+
+def deciding_cut(r: Array, off: Array, signed: Gap, k: int, evidence: float) -> Gap | None:
+    """Return the gaps that part good and bad residuals better than the posterior `off` of being bad, or None.
+
+    The noise is not that of the model then. An empty gap that most of what is bad lies beyond does; gaps to both sides
+    do where the parts explain the residuals better than the model, of some evidence.
+    """
+    empty = gaps(r[None], EMPTY)[0]
+    if empty.z > EVIDENCE and off[empty.beyond(r)].sum() > AGREED * off.sum():
+        return empty
+    both, alike = both_sides(r, EMPTY), mirrored(r, signed)
+    if math.isfinite(both.high - both.low) and parts_evidence(r, both, k) > evidence:
+        return both
+    beyond = alike.beyond(r)
+    if alike.z > EVIDENCE and math.isfinite(alike.high - alike.low) and looks_skewed(r[~beyond]):
+        return alike if off[beyond].sum() > AGREED * off.sum() or parts_evidence(r, alike, k) > evidence else None
+    return None
 
 
 def x_views(Z: Array, difference: Array, bad: Array) -> list[Callable[[Array], Array]]:
@@ -300,6 +343,12 @@ def noise_evidence(r: Array, needed: float) -> float:
     if evidence < needed <= likelihood_bound(r) - 4 * price:
         evidence = max(evidence, skewed_noise(r) - 4 * price, log_concave_noise(r) - 4 * price)
     return evidence
+
+
+def looks_skewed(r: Array) -> bool:
+    """Tell whether a skewed law explains residuals better than a symmetric one, by Schwarz's criterion."""
+    likelihood, nu, _ = t_noise(r, np.ones(len(r)))
+    return skewed_noise(r) > likelihood + (3 - math.isfinite(nu)) * 0.5 * math.log(len(r))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -707,7 +756,7 @@ def clear_group(A: Array, Z: Array, bh: Array, cut: CutOfX | None) -> Found | No
         inside = ~found.beyond(r)
     if not stands_clear(A, Z, ~inside, False):
         return None
-    return Found(_cut(b, found), "their targets lie apart from the others' line")
+    return Found(_cut(b, found), _OFF_LINE)
 
 
 def find_group(A: Array, rng: np.random.Generator, zero: float = math.nan, divided: bool = True) -> Found | None:
@@ -882,15 +931,10 @@ def judge(
         return Found(_sharp(lambda A: apart(A[:, :-2])), "they lie apart in x and follow another line")
     off = 1 - best.w1
     clear = bool(np.mean((off > 0.1) & (off < 0.9)) <= UNCLEAR)
-    deepest = both_sides(r, EMPTY)
-    parted = deepest.beyond(r)
-    if not agrees or (
-        not clear
-        and deepest.z > EVIDENCE
-        and (off[parted].sum() > AGREED * off.sum() or parts_evidence(r, deepest, k) > best.evidence())
-    ):
-        # The majority's noise is not that of the model: the gap parts good and bad rows better than a posterior.
-        return Found(_cut(best.b, signed if not agrees else deepest), "their targets lie apart from the others' line")
+    if not agrees:
+        return Found(_cut(best.b, mirrored(r, signed)), _OFF_LINE)
+    if not clear and (cut := deciding_cut(r, off, signed, k, best.evidence())):
+        return Found(_cut(best.b, cut), _OFF_LINE)
     second = best.form != "none" and best.w2.sum() > 0.5 * off.sum()
     rule = _Posterior(best, clear, second)
     return Found(rule, "they follow another line" if second else "they follow no line", False)
