@@ -495,20 +495,6 @@ def test_the_knot_of_a_hinge_is_found_between_the_rows():
         assert r @ r - (t @ r) ** 2 / (t @ t) < 1e-5  # ten times the square of the noise: a knot takes one
 
 
-def test_a_threshold_is_found_among_all_rows():
-    rng = np.random.default_rng(0)
-    x = np.round(rng.normal(size=400), 2)  # some values are equal
-    A = np.column_stack([x, np.ones(400), np.where(x < 0.2, x, 3 - x) + 0.1 * rng.normal(size=400)])
-    order = np.argsort(x)
-    lost = {}
-    for n1 in range(180, 261):
-        if x[order[n1 - 1]] < x[order[n1]]:
-            sides = A[order[:n1]], A[order[n1:]]
-            left = [np.linalg.lstsq(side[:, :-1], side[:, -1])[1][0] / len(side) for side in sides]
-            lost[n1] = sum(len(side) * np.log(square) for side, square in zip(sides, left, strict=True))
-    assert line._refined_threshold(A, x, order, 220) == min(lost, key=lost.__getitem__)
-
-
 @pytest.mark.parametrize("share", [0.2, 0.3, 0.36, 0.4])
 @pytest.mark.parametrize("seed", range(3))
 def test_two_groups_on_opposite_sides_go(share, seed):

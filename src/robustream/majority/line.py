@@ -387,54 +387,11 @@ def _best_threshold(A: Array, views: Array, orders: NDArray[np.intp]) -> tuple[i
     return at, first
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _refined_threshold(A: Array, view: Array, order: NDArray[np.intp], first: int) -> int:
-    """Return the number of rows below the threshold, around a decile, where two lines leave least.
-
-    The part between the neighbours of the best place is divided again and again, as far as there are values.
-    """
-    m, k = len(A), A.shape[1] - 1
-    ordered = A[order]
-    low, high = max(first - m // STEPS, 2 * k), min(first + m // STEPS, m - 2 * k)
-    best, both = -np.inf, np.empty((2, k + 1, k + 1))
-    below: Array = ordered[:low].T @ ordered[:low]
-    above: Array = ordered[high:].T @ ordered[high:]
-    while high - low > 1:
-        places = np.unique(low + (high - low) * np.arange(STEPS + 1) // STEPS)
-        parts = len(places) - 1
-        grams = np.empty((parts, k + 1, k + 1))
-        for part in range(parts):
-            rows = ordered[places[part] : places[part + 1]]
-            grams[part] = rows.T @ rows
-        befores, afters = np.empty((parts + 1, k + 1, k + 1)), np.empty((parts + 1, k + 1, k + 1))
-        befores[0], afters[parts] = below, above
-        for part in range(parts):
-            befores[part + 1] = befores[part] + grams[part]
-            afters[parts - 1 - part] = afters[parts - part] + grams[parts - 1 - part]
-        most, at = -np.inf, 1
-        for part in range(1, parts):
-            n1 = places[part]
-            both[0], both[1] = befores[part], afters[part]
-            squares = residual_squares(both, m)
-            likelihood = 0.0
-            for n, square in ((n1, squares[0]), (m - n1, squares[1])):
-                likelihood -= 0.5 * n * math.log(max(square, 1e-12 * n) / n)
-            if likelihood > most:
-                most, at = likelihood, part
-            if likelihood > best and view[order[n1 - 1]] < view[order[n1]]:  # equal values are on one side
-                best, first = likelihood, n1
-        if parts == 2:
-            break
-        low, high = places[at - 1], places[at + 1]
-        below, above = befores[at - 1], afters[at + 1]
-    return first
-
-
 def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     """Tell whether two lines reach some evidence where x decides: one below, one above a threshold of the best view.
 
-    Threshold regression (Hansen 2000). The best view is that of the best decile; the threshold is looked for around it,
-    so that as good a place is found as that where two lines cross.
+    Threshold regression (Hansen 2000), its threshold among deciles: a finer one would explain bad rows that lie to one
+    side of x without a gap. A bend is a curve's affair.
     """
     m, k = len(A), A.shape[1] - 1
     V = np.array([view for view in views if np.ptp(view) > 1e-9]).reshape(-1, m)
@@ -442,7 +399,6 @@ def threshold_explains(A: Array, views: Sequence[Array], needed: float) -> bool:
     at, n1 = _best_threshold(A, V, orders)
     if at < 0:
         return False
-    n1 = _refined_threshold(A, V[at], orders[at], n1)
     needed += 0.5 * (2 * k + 1) * math.log(m)
     parts = orders[at, :n1], orders[at, n1:]
     below, above = (A[rows, k] - A[rows, :k] @ fit_weighted(A[rows])[0] for rows in parts)
