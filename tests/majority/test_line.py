@@ -535,3 +535,15 @@ def test_the_other_side_is_cut_only_where_as_many_rows_lie():
     assert 3 < either.high < 9
     other = line.mirrored(-np.concatenate([r, -far, far]), line.Gap(9.0, -np.inf, 1.0))
     assert (-other.high, -other.low) == (either.low, either.high)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_zeros_inside_a_continuous_column_are_filled_in_where_rows_do_not_follow_the_line(share):
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=2000), rng.random(2000) < 0.3, rng.poisson(1.5, 2000)])
+    y = X @ [8.0, 8.0, 5.0] + rng.standard_t(3, 2000)
+    zeroed = np.arange(2000) < share * 2000
+    X[zeroed] = 0.0
+    line = majority_line(X, y)
+    assert not line.believed[zeroed].any()
+    assert line.believed[~zeroed].mean() > 0.97

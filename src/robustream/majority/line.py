@@ -980,7 +980,7 @@ def filled_rows(S: Array, t: Array, X: Array, y: Array) -> Mask | None:
     """
     k = S.shape[1] + 1
     joint = np.column_stack([S, t])
-    codes = filled_values(joint, ties(sorted_columns(joint)))
+    codes = filled_values(joint, ties(sorted_columns(joint)), zeros=True)
     if not codes:
         return None
 
