@@ -224,7 +224,8 @@ def _slopes(residual: Array, weights: Array) -> Array | None:
         return None
     places, values = (at[1:] + at[:-1]) / 2, np.diff(pull) / steps
     if is_device_array(residual):
-        return np.asarray(np.interp(residual, places, values))
+        there: Array = np.interp(residual, places, values)  # on the GPU
+        return there
     slopes = np.empty(len(residual))
     slopes_at(residual, places, values, slopes)
     return slopes

@@ -172,7 +172,7 @@ def filled_values(points: Array, tied: Places, zeros: bool = False) -> list[tupl
                 inner = points[(points[:, j] > values[0]) & (points[:, j] < values[-1]), j]
                 lower, upper = np.quantile(inner, [0.25, 0.75])
                 usual = (counts.sum() - counts[end]) / (len(values) - 1)
-                if counts[end] > MANY * usual:
+                if counts[end] > MANY * usual and end % len(values) == top:
                     ends.append((int(j), float(values[end]), bool(away > APART * (upper - lower) / 1.349)))
             else:
                 # Of few values each has many copies: a code lies far beyond them all, or beyond those of two columns.
