@@ -38,7 +38,7 @@ _FEWEST_TOLD = 8  # of which neighbours alone tell
 _WIDEST = 200  # columns and targets, beyond which laws are too dear to draw from
 _DRAWN, _PER_COLUMN = 1500, 20  # rows
 _MOST = 300  # batches that rows are drawn from
-_RIDGE = 1e-9
+_RIDGE = 1e-6  # of the variance within: moments may be in single precision
 
 
 def are_slices(laws: Sequence[Law], rows: Array, kept: NDArray[np.bool_], targets: int) -> bool:
@@ -95,11 +95,15 @@ def _tiles(
     means, spreads, within = means[:, use], spreads[:, use][:, :, use], within[np.ix_(use, use)]
     within = within + _RIDGE * np.eye(len(within))
     between = np.cov(means[kept].T, bias=True).reshape(within.shape)
-    last = len(within) - 1
-    sizes, directions = linalg.eigh(between, within, subset_by_index=(last, last))
-    if sizes[0] < TILED:
+    try:
+        root = np.linalg.cholesky(within)
+    except np.linalg.LinAlgError:  # columns that say the same, to the last digit
         return None
-    along = directions[:, 0]
+    inverse = linalg.solve_triangular(root, np.eye(len(root)), lower=True)
+    sizes, directions = np.linalg.eigh(inverse @ between @ inverse.T)
+    if sizes[-1] < TILED:
+        return None
+    along = inverse.T @ directions[:, -1]
     place, width = means @ along, np.sqrt(np.maximum(np.einsum("i,kij,j->k", along, spreads, along), 0.0))
     order = np.argsort(place, kind="stable")
     apart, widths = np.diff(place[order]), (width[order][1:] + width[order][:-1]) / 2
