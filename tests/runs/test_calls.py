@@ -111,27 +111,10 @@ def test_copies_are_searched_by_themselves():
     assert search_of([*made, made[0]]) == (None, None, None)
 
 
-def test_calls_with_gaps_are_searched_together_in_regressions_alone():
-    made = calls(10, bad=0.1)
-    rng = np.random.default_rng(1)
-    for X, _ in made[1:]:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    found = search_of(made)
-    assert len(found.solve) == 10
-    assert found.solve[0]().left_out
-    assert not np.isnan(found.solve[3]().point.moments).any()
-    rows = Refined().pca(PrincipalProblem(2))
-    assert rows.search_together([Batch(k, "", X) for k, (X, _) in enumerate(made)]) == (None, None, None)
-
-
-def test_a_stream_with_gaps_has_the_answer_of_its_table():
-    made = calls(16, bad=0.1)
-    rng = np.random.default_rng(1)
-    for X, _ in made:
-        X[rng.random(X.shape) < 0.1] = np.nan
-    table = rs.OutlierRobustRegressor().fit(*(np.concatenate(part) for part in zip(*made, strict=True)))
-    # Within half a standard error of each other.
-    assert np.all(np.abs(fed(made).coef_ - table.coef_) < 0.5 * table.coef_stderr_)
+def test_calls_with_gaps_are_searched_by_themselves():
+    made = calls(5)
+    made[2][0][0, 0] = np.nan
+    assert search_of(made) == (None, None, None)
 
 
 @pytest.mark.parametrize("bad", [4, 9, 10])

@@ -280,7 +280,7 @@ class RefinedRegression(Learner):
         return self._sum_up(batch)
 
     def search_together(self, batches: Sequence[Batch]) -> Together:
-        if not _may_be_joined(batches, WIDEST_SOLVED, gaps=True):
+        if not _may_be_joined(batches, WIDEST_SOLVED):
             return Together()
         return lines_together(batches, self._search, self._moments, self._sum_up)
 
@@ -420,10 +420,10 @@ def _rows_with_gaps(values: Array) -> tuple[Array, Mask | None]:
     return np.asarray(rows), np.asarray(gaps)
 
 
-def _may_be_joined(batches: Sequence[Batch], widest: int, gaps: bool = False) -> bool:
+def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
     """Tell whether batches can be searched as one table: on the host, without weights or gaps, and not too wide.
 
-    With gaps nothing is saved but in a regression: what takes long is the law that fills them, of all rows.
+    With gaps the law that fills them is better sought in each batch: bad batches would spoil it for all.
 
     Copies of a batch count once among batches; in a table of them they would count as often as they come.
     """
@@ -432,10 +432,7 @@ def _may_be_joined(batches: Sequence[Batch], widest: int, gaps: bool = False) ->
         batches[0].X.shape[1] <= widest
         and len(first) == len(batches)
         and not any(
-            batch.failure
-            or batch.weights is not None
-            or is_device_array(batch.X)
-            or (np.isnan(batch.X).all() if gaps else np.isnan(batch.X).any())
+            batch.failure or batch.weights is not None or is_device_array(batch.X) or np.isnan(batch.X).any()
             for batch in batches
         )
     )

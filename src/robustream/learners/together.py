@@ -80,7 +80,7 @@ def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Major
         return unlike
     exact, parts = rows.astype(float, copy=False), []
     for piece in pieces:
-        cells = _part_of_cells(fit.cells, piece)
+        cells = None if fit.cells is None or not fit.cells[piece].any() else fit.cells[piece]
         center, scatter = moments(exact[piece], fit.weights[piece], cells)
         groups = _part_of(fit.groups, piece)
         parts.append(
@@ -120,10 +120,7 @@ def lines_together(
         found._replace(
             rows=found.rows[piece],
             targets=found.targets[piece],
-            gaps=_part_of_cells(found.gaps, piece),
-            missing=_part_of_cells(found.missing, piece),
-            noise=None if found.noise is None else found.noise[piece],
-            filled=_cells_filled(found, batch, piece),
+            filled=int(np.count_nonzero(found.rows[piece] != batch.X)) if found.filled else 0,
             weights=None if found.weights is None or np.all(found.weights[piece] == 1) else found.weights[piece],
             believed=found.believed[piece],
             groups=_part_of(found.groups, piece),
@@ -159,20 +156,6 @@ def _each(
 
 def _pieces(batches: Sequence[Batch]) -> list[slice]:
     return [slice(*ends) for ends in pairwise(accumulate((batch.rows for batch in batches), initial=0))]
-
-
-def _part_of_cells(cells: Mask | None, piece: slice) -> Mask | None:
-    return None if cells is None or not cells[piece].any() else cells[piece]
-
-
-def _cells_filled(found: RowSearch, batch: Batch, piece: slice) -> int:
-    """Return how many bad cells were found in a stretch of the rows."""
-    if not found.filled:
-        return 0
-    if found.missing is None:
-        return int(np.count_nonzero(found.rows[piece] != batch.X))
-    gaps = np.zeros_like(found.missing[piece]) if found.gaps is None else found.gaps[piece]
-    return int(np.count_nonzero(found.missing[piece] & ~gaps))
 
 
 def _part_of(groups: tuple[Group, ...], piece: slice) -> tuple[Group, ...]:
