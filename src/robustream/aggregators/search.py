@@ -95,14 +95,16 @@ def _slices(state: Held, found: Search, reader: Reader) -> bool:
     estimates = tuple(state.estimates)
     laws = [state.space.law(point) for point in reader.points(estimates)]
     known = [law for law in laws if law is not None]
-    rows = np.array([max(estimate.rows, 1) for estimate in estimates], dtype=float)
-    return len(known) == len(laws) and are_slices(known, rows, found.outcome.kept, state.space.targets)
+    return len(known) == len(laws) and are_slices(known, _rows_of(state), found.outcome.kept, state.space.targets)
+
+
+def _rows_of(state: Held) -> Array:
+    return np.array([max(estimate.rows, 1) for estimate in state.estimates], dtype=float)
 
 
 def _search(state: Held, keep_groups: bool, reader: Reader, *, slices: bool = False) -> Search:
     """Judge all estimates by themselves; of slices of one table only the noise is judged."""
-    recency, space = recency_weights(state), state.space
-    rows = np.array([max(estimate.rows, 1) for estimate in state.estimates], dtype=float)
+    recency, rows, space = recency_weights(state), _rows_of(state), state.space
     estimates = tuple(state.estimates)
     points = reader.points(estimates)
     copies = Copies(estimates, recency)

@@ -46,7 +46,7 @@ def are_slices(laws: Sequence[Law], rows: Array, kept: NDArray[np.bool_], target
 
     `kept` marks those that nothing speaks against so far; the last entries of the laws are so many targets.
     """
-    if len(laws) < _FEWEST or len(laws[0].mean) > _WIDEST:
+    if len(laws) < _FEWEST or np.count_nonzero(kept) < 2 or len(laws[0].mean) > _WIDEST:
         return False
     means, spreads = _in_units(laws, kept)
     tiles = _tiles(means, spreads, kept)
@@ -90,7 +90,7 @@ def _tiles(
     """
     within = spreads[kept].mean(axis=0)
     use = within.diagonal() > 0
-    if np.count_nonzero(kept) < 2 or not use.any() or not (np.isfinite(means).all() and np.isfinite(spreads).all()):
+    if not use.any() or not (np.isfinite(means).all() and np.isfinite(spreads).all()):
         return None
     means, spreads, within = means[:, use], spreads[:, use][:, :, use], within[np.ix_(use, use)]
     within = within + _RIDGE * np.eye(len(within))
