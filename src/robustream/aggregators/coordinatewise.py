@@ -14,7 +14,7 @@ from robustream.aggregators.retaining import Retaining, Settled
 from robustream.errors import InvalidInputError
 from robustream.spaces import Array, Space
 
-__all__ = ["CoordinateMedian", "TrimmedMean"]
+__all__ = ["CoordinateMedian", "TrimmedMean", "weighted_medians"]
 
 # Numbers worked on at a time (32 MB), so that projectors of many columns never stand all in memory.
 _CHUNK = 4_000_000
@@ -39,22 +39,27 @@ class _Coordinatewise(Retaining):
         return Settled(space.from_entries(entries, points[0]), weights / weights.sum())
 
 
+def weighted_medians(entries: Array, weights: Array) -> Array:
+    """Return the weighted median of each column: the middle of the values at which half of the weight is reached."""
+    if np.ptp(weights) == 0:
+        return np.asarray(np.median(entries, axis=0))
+    order = np.argsort(entries, axis=0)
+    ordered = np.take_along_axis(entries, order, axis=0)
+    cumulative = np.cumsum(weights[order], axis=0) / weights.sum()
+    lower = (cumulative < 0.5).sum(axis=0, keepdims=True)
+    upper = np.minimum((cumulative <= 0.5).sum(axis=0, keepdims=True), len(weights) - 1)
+    middle = np.take_along_axis(ordered, lower, axis=0) + np.take_along_axis(ordered, upper, axis=0)
+    return np.asarray(middle[0] / 2)
+
+
 class CoordinateMedian(_Coordinatewise):
     """The (weighted) median of each coordinate."""
 
     name: ClassVar[str] = "coordinate-median"
 
     def statistic(self, entries: Array, weights: Array) -> Array:
-        """Give the weighted median: the middle of the values at which half of the weight is reached."""
-        if np.ptp(weights) == 0:
-            return np.asarray(np.median(entries, axis=0))
-        order = np.argsort(entries, axis=0)
-        ordered = np.take_along_axis(entries, order, axis=0)
-        cumulative = np.cumsum(weights[order], axis=0) / weights.sum()
-        lower = (cumulative < 0.5).sum(axis=0, keepdims=True)
-        upper = np.minimum((cumulative <= 0.5).sum(axis=0, keepdims=True), len(weights) - 1)
-        middle = np.take_along_axis(ordered, lower, axis=0) + np.take_along_axis(ordered, upper, axis=0)
-        return np.asarray(middle[0] / 2)
+        """Give the weighted median of each coordinate."""
+        return weighted_medians(entries, weights)
 
     def variance_factor(self, dimension: float) -> float:
         """Give pi / 2, the price of the median for normal estimates."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from robustream.aggregators.coordinatewise import weighted_medians
 from robustream.kernels.median import geometric_median
 from robustream.spaces import Array, LowRank, Part, Places, Points, Space, Subspace, say_factor
 from robustream.spaces.factored import middle_subspace
@@ -313,28 +314,17 @@ def _comparable(space: Space, points: Points, weights: Array, weigh: Weigh | Non
     if isinstance(space, Subspace):
         return _tangent(points)
     raw = np.clip(np.asarray(space.coordinates(points), dtype=np.float64), -_LARGEST, _LARGEST)
-    center = _medians(raw, weights)
+    some = weights > 0
+    center = weighted_medians(raw[some], weights[some])
     raw = raw - center
     if weigh is not None:
         raw = np.asarray(weigh(raw), dtype=np.float64)
-    unit = _medians(np.abs(raw), weights)
+    unit = weighted_medians(np.abs(raw[some]), weights[some])
     if not np.any(unit > 0):
         # Most agree to the last digit: the unit is that of those that differ.
-        unit = np.abs(raw[weights > 0]).max(axis=0)
+        unit = np.abs(raw[some]).max(axis=0)
     chart = _Flat(space, center, unit)
     return chart.in_units(raw), chart
-
-
-def _medians(values: Array, weights: Array) -> Array:
-    """Return the weighted median of each column."""
-    some = weights > 0
-    values, weights = values[some], weights[some]
-    if np.all(weights == weights[0]):
-        return np.asarray(np.median(values, axis=0))
-    order = np.argsort(values, axis=0, kind="stable")
-    passed = np.cumsum(weights[order], axis=0) > 0.5 * weights.sum()
-    middle = np.take_along_axis(order, np.argmax(passed, axis=0)[None], axis=0)
-    return np.asarray(np.take_along_axis(values, middle, axis=0)[0])
 
 
 class _Flat(NamedTuple):
