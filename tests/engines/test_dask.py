@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_an_address_is_enough(cluster):
         assert echo_all(engine) == [b"a", b"b", b"c"]
         with pytest.raises(ValueError, match="No clients found"):
             distributed.default_client()
+
+
+def test_a_client_that_gave_its_scheduler_up_leaves_no_thread_behind(cluster):
+    before = set(threading.enumerate())
+    with DaskEngine(cluster.scheduler_address) as engine:
+        assert set(threading.enumerate()) > before
+        # What a client does by itself when its scheduler has not answered for too long.
+        engine.client.sync(engine.client._close)
+        assert engine.client.status == "closed"
+    assert set(threading.enumerate()) <= before
 
 
 def test_tasks_have_readable_names(client):

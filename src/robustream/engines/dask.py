@@ -79,9 +79,7 @@ class DaskEngine(Engine):
                 self._client: Client = client_or_address
             else:
                 # The user's own default client must stay the default.
-                self._client = started.enter_context(
-                    distributed.Client(client_or_address, security=security, set_as_default=False)
-                )
+                self._client = started.enter_context(_connect(client_or_address, security))
             self._closing = started.pop_all()
 
     @property
@@ -223,6 +221,19 @@ def _import_distributed() -> Any:
     except ImportError as error:
         raise EngineError("DaskEngine needs Dask: pip install 'robustream[dask]'") from error
     return distributed
+
+
+@contextmanager
+def _connect(address: Any, security: Any) -> Iterator[Client]:
+    """Connect a client, and let nothing of it behind."""
+    # The user's own default client must stay the default.
+    client = _import_distributed().Client(address, security=security, set_as_default=False)
+    try:
+        with client:
+            yield client
+    finally:
+        # A client that has given its scheduler up is closed already, so that closing it leaves its thread running.
+        client._loop_runner.stop()
 
 
 @contextmanager
