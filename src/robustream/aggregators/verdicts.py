@@ -136,24 +136,20 @@ def _are_chance(cloud: Array, out: Mask, variance: Array) -> bool:
 
     Of few points that have one law some lie close together by chance, and then the others seem to be far off. So the
     spread of a point is taken to be no less than that of its rows. Two groups have a valley from APART spreads on, and
-    a single point in k dimensions lies sqrt(k) from the middle by chance.
+    a point in k dimensions lies sqrt(k) spreads from the middle by chance, a group less.
     """
     from robustream.majority import APART
 
     if out.all():
         return False
-    offsets = cloud - np.median(cloud[~out], axis=0)
-    along = offsets[out].mean(axis=0)
-    own, group = np.square(offsets[out]).sum(axis=1), float(along @ along)
-
-    def spreads(directions: Array) -> Array:
-        if variance.ndim == 1:
-            return np.asarray(np.square(directions) @ variance)
-        return np.asarray(np.einsum("ij,ij->i", directions @ variance, directions))
-
-    far = own / np.sqrt(np.maximum(spreads(offsets[out]), 1e-300))
-    together = group / np.sqrt(max(float(spreads(along[None])[0]), 1e-300))
-    return bool(together < APART and np.median(far) < APART + np.sqrt(cloud.shape[1]))
+    offsets = (cloud - np.median(cloud[~out], axis=0))[out]
+    if variance.ndim == 1:
+        offsets /= np.sqrt(np.maximum(variance, 1e-300))
+    else:
+        values, vectors = np.linalg.eigh(variance)
+        offsets = offsets @ (vectors / np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300))))
+    limit = APART + np.sqrt(cloud.shape[1])
+    return bool(np.linalg.norm(offsets.mean(axis=0)) < limit and np.median(np.linalg.norm(offsets, axis=1)) < limit)
 
 
 def _follows(where: Places, cloud: Array, out: Mask) -> bool:

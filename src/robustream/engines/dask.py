@@ -7,11 +7,14 @@ than can run. It cannot stop a running task, so a straggler's worker is restarte
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import logging
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import uuid
 from collections import deque
@@ -225,15 +228,38 @@ def _import_distributed() -> Any:
 
 @contextmanager
 def _connect(address: Any, security: Any) -> Iterator[Client]:
-    """Connect a client, and let nothing of it behind."""
+    """Connect a client, and leave nothing of it behind."""
     # The user's own default client must stay the default.
-    client = _import_distributed().Client(address, security=security, set_as_default=False)
+    with (
+        _running_loop() as loop,
+        _import_distributed().Client(address, security=security, set_as_default=False, loop=loop) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _running_loop() -> Iterator[Any]:
+    """Run an event loop on a thread of its own.
+
+    A client that has given its scheduler up has closed by itself, and the loop that it started would run for ever.
+    """
+    from tornado.ioloop import IOLoop
+
+    started: concurrent.futures.Future[tuple[IOLoop, asyncio.Event]] = concurrent.futures.Future()
+
+    async def run() -> None:
+        over = asyncio.Event()
+        started.set_result((IOLoop.current(), over))
+        await over.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), name="robustream-dask", daemon=True)
+    thread.start()
+    loop, over = started.result()
     try:
-        with client:
-            yield client
+        yield loop
     finally:
-        # A client that has given its scheduler up is closed already, so that closing it leaves its thread running.
-        client._loop_runner.stop()
+        loop.add_callback(over.set)
+        thread.join()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -282,10 +282,14 @@ class RefinedRegression(Learner):
     def search_together(self, batches: Sequence[Batch]) -> Together:
         if not _may_be_joined(batches, WIDEST_SOLVED):
             return Together()
-        return lines_together(batches, self._search, self._moments, self._sum_up)
+        return lines_together(batches, self._search_joined, self._moments, self._sum_up)
 
-    def _search(self, batch: Batch) -> RowSearch:
-        """Return what speaks against rows and cells."""
+    def _search_joined(self, batch: Batch) -> RowSearch:
+        """Return what speaks against the rows and cells of batches one after another, and not against batches."""
+        return self._search(batch, ordered=False)
+
+    def _search(self, batch: Batch, ordered: bool = True) -> RowSearch:
+        """Return what speaks against rows and cells, and against stretches of rows where their order is that given."""
         from robustream.majority import bad_cells, mend, row_states
 
         assert batch.y is not None
@@ -306,9 +310,8 @@ class RefinedRegression(Learner):
             exact, noise = _fill(exact, targets.astype(np.float64), missing, times)
         if filled or gaps is not None:
             rows, states = exact.astype(rows.dtype), row_states(exact)
-        weights, believed, groups, divided = _row_weights(
-            exact, targets.astype(np.float64, copy=False), states, noise, times
-        )
+        goals = targets.astype(np.float64, copy=False)
+        weights, believed, groups, divided = _row_weights(exact, goals, states, noise, times, ordered)
         return RowSearch(rows, targets, gaps, missing, noise, filled, weights, believed, groups, divided)
 
     def _moments(self, found: RowSearch) -> tuple[float, Array, Array]:
@@ -450,13 +453,56 @@ def _believed(groups: tuple[Group, ...], like: Array) -> Mask:
     return believed
 
 
+_Weights: TypeAlias = tuple[Array | None, Mask, tuple["Group", ...], bool]
+
+
 def _row_weights(
-    X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None
-) -> tuple[Array | None, Mask, tuple[Group, ...], bool]:
+    X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None, ordered: bool
+) -> _Weights:
     """Return the weights of the rows, shared by all outputs, which rows are believed, and what was left out.
 
     The weights are None where each is 1. Last, whether there are groups of which none has the majority.
     """
+    found = None
+    # Rows of a stretch that are left out one by one hide it, and rows that are left out can hide it, too.
+    out = _stretches(X, Y, None) if ordered else None
+    if out is None:
+        found = _weights_of_rows(X, Y, states, noise, times)
+        out = _stretches(X, Y, found[1]) if ordered and found[2] else None
+    if out is None:
+        assert found is not None
+        return found
+    from robustream.majority import Group
+
+    rest = np.flatnonzero(~out)
+    some = [None if part is None else part[rest] for part in (noise, times)]
+    weights, believed, groups, divided = _weights_of_rows(X[rest], Y[rest], states[rest], *some)
+
+    def among_all(values: Any) -> Any:
+        every = np.zeros_like(values, shape=len(X))
+        every[rest] = values
+        return every
+
+    apart = ~among_all(np.ones_like(believed))
+    told = [group._replace(members=among_all(group.members)) for group in groups]
+    told.append(Group(int(out.sum()), float(out.mean()), np.nan, "a stretch of rows contradicts the others", apart))
+    weights = np.ones_like(believed, dtype=float) if weights is None else weights
+    return among_all(weights), among_all(believed), tuple(told), divided
+
+
+def _stretches(X: Array, Y: Array, believed: Mask | None) -> Mask | None:
+    """Mark the rows of stretches in which a target contradicts the others; None if there are none."""
+    from robustream.majority import bad_stretches
+
+    found = [bad_stretches(X, Y[:, output], believed) for output in range(min(Y.shape[1], MOST_TARGETS))]
+    marked = [out for out in found if out is not None]
+    return np.any(marked, axis=0) if marked else None
+
+
+def _weights_of_rows(
+    X: Array, Y: Array, states: NDArray[np.uint64], noise: Array | None, times: Array | None
+) -> _Weights:
+    """Return what `_row_weights` does, whatever the order of the rows."""
     if Y.shape[1] > MOST_TARGETS:
         centered = X - X.mean(axis=0)
         coef = np.linalg.lstsq(centered, Y - Y.mean(axis=0), rcond=None)[0]

@@ -6,6 +6,7 @@ from robustream.majority.laws import SIGMAS
 from robustream.majority.line import Line, majority_line
 from robustream.majority.points import Group, Majority, Rule, bad_cells, majority, moments
 from robustream.majority.slices import are_slices, tile
+from robustream.majority.stretches import bad_stretches
 
 __all__ = [
     "APART",
@@ -16,6 +17,7 @@ __all__ = [
     "Rule",
     "are_slices",
     "bad_cells",
+    "bad_stretches",
     "conditional",
     "covariance_with_gaps",
     "majority",
