@@ -126,7 +126,7 @@ def _search(state: Held, keep_groups: bool, reader: Reader, *, slices: bool = Fa
         if judged and len(values) and kept[present].any():
             those = points if len(present) == count else [points[k] for k in present]
             weigh, where = space.weigher(place, those), space.where(place, those)
-            chance = space.sampling_variance(place, those, rows[present])
+            chance = space.chance(place, those, rows[present])
             verdict = judge(part, values, recency[present], kept[present], weigh, where, chance)
             factors[place] = verdict.factors
             if verdict.rule is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robustream.aggregators.coordinatewise import weighted_medians
 from robustream.kernels.median import geometric_median
-from robustream.spaces import Array, LowRank, Part, Places, Points, Space, Subspace, say_factor
+from robustream.spaces import Array, Chance, LowRank, Part, Places, Points, Space, Subspace, say_factor
 from robustream.spaces.factored import middle_subspace
 
 if TYPE_CHECKING:  # its compiled loops are needed where there are estimates to judge, and nowhere before
@@ -81,12 +81,12 @@ def judge(
     kept: Mask,
     weigh: Weigh | None,
     where: Places | None = None,
-    chance: Array | None = None,
+    chance: Chance | None = None,
 ) -> Verdict:
     """Judge one part of all estimates; `kept` marks those that no earlier part spoke against.
 
-    `where` says where the rows of each lie: what follows from that alone speaks against none. `chance` is the
-    covariance that points have by the chance of rows alone: those that it lets lie apart are not apart.
+    `where` says where the rows of each lie: what follows from that alone speaks against none. `chance` is how
+    points vary by the chance of rows alone: those that it lets lie apart are not apart.
     """
     if part.role == "noise":
         return _judge_noise(part, points, weights, kept)
@@ -96,7 +96,7 @@ def judge(
     rule: Rule | None = None
 
     def excused(out: Mask, searched: Array) -> bool:
-        if chance is not None and isinstance(chart, _Flat) and _are_chance(cloud[places], out, chart.chance(chance)):
+        if chance is not None and _are_chance(cloud[places], out, chart, chance):
             return True
         return where is not None and _follows(Places(*(one[places] for one in where)), searched, out)
 
@@ -131,7 +131,7 @@ def judge(
     return Verdict(inside, relative, {}, factors / largest, going_on)
 
 
-def _are_chance(cloud: Array, out: Mask, variance: Array) -> bool:
+def _are_chance(cloud: Array, out: Mask, chart: Chart, chance: Chance) -> bool:
     """Return whether points that stand apart lie no farther from the others than the chance of rows makes them.
 
     Of few points that have one law some lie close together by chance, and then the others seem to be far off. So the
@@ -142,13 +142,10 @@ def _are_chance(cloud: Array, out: Mask, variance: Array) -> bool:
 
     if out.all():
         return False
-    offsets = (cloud - np.median(cloud[~out], axis=0))[out]
-    if variance.ndim == 1:
-        offsets /= np.sqrt(np.maximum(variance, 1e-300))
-    else:
-        values, vectors = np.linalg.eigh(variance)
-        offsets = offsets @ (vectors / np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300))))
-    limit = APART + np.sqrt(cloud.shape[1])
+    offsets = chart.in_chances((cloud - np.median(cloud[~out], axis=0))[out], chance)
+    if offsets is None:
+        return False
+    limit = APART + np.sqrt(offsets.shape[1])
     return bool(np.linalg.norm(offsets.mean(axis=0)) < limit and np.median(np.linalg.norm(offsets, axis=1)) < limit)
 
 
@@ -298,6 +295,9 @@ class Chart(Protocol):
     def place(self, points: Points, weigh: Weigh | None, known: Mask | None = None) -> Array:
         """Return points in these coordinates; entries that they do not know are in the middle."""
 
+    def in_chances(self, offsets: Array, chance: Chance) -> Array | None:
+        """Return offsets in units of what chance makes of them; None if that cannot be said."""
+
     def agrees(self, point: Array, known: Mask | None) -> bool:
         """Return whether a point is, to the last digit, the one in the middle."""
 
@@ -335,12 +335,13 @@ class _Flat(NamedTuple):
         use = self.unit > 0
         return np.clip(offsets[:, use] / self.unit[use], -_FARTHEST, _FARTHEST)
 
-    def chance(self, variance: Array) -> Array:
-        """Return a covariance, or its diagonal, in these coordinates."""
-        use, unit = self.unit > 0, self.unit[self.unit > 0]
-        if variance.ndim == 1:
-            return np.asarray(variance[use] / unit**2)
-        return np.asarray(variance[np.ix_(use, use)] / np.outer(unit, unit))
+    def in_chances(self, offsets: Array, chance: Chance) -> Array | None:
+        use = self.unit > 0
+        offsets = offsets * self.unit[use]
+        if chance.variance.ndim == 1:
+            return np.asarray(offsets / np.sqrt(np.maximum(chance.variance[use] / chance.rows, 1e-300)))
+        values, vectors = np.linalg.eigh(chance.variance[np.ix_(use, use)] / chance.rows)
+        return offsets @ (vectors / np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300))))
 
     def place(self, points: Points, weigh: Weigh | None, known: Mask | None = None) -> Array:
         raw = np.clip(np.asarray(self.space.coordinates(points), dtype=np.float64), -_LARGEST, _LARGEST) - self.center
@@ -371,6 +372,22 @@ class _Tangent(NamedTuple):
         inverse = (left / np.maximum(cosines, 1 / _STEEPEST)[:, None, :]) @ right
         coordinates = np.asarray((outside @ inverse.transpose(0, 2, 1)).reshape(len(stacked), -1))
         return coordinates if self.middle is None else coordinates - self.middle
+
+    def in_chances(self, offsets: Array, chance: Chance) -> Array | None:
+        """Return them in units of sqrt(a b / rows) / (a - b), with the variances a inside and b outside of directions.
+
+        To first order these are the tangents of the angles by which eigenvectors of as many normal rows turn.
+        """
+        if not self.common.all():
+            return None
+        columns, components = self.reference.shape
+        outside = np.linalg.qr(self.reference, mode="complete")[0][:, components:]
+        a, turned = np.linalg.eigh(self.reference.T @ chance.variance @ self.reference)
+        b, across = np.linalg.eigh(outside.T @ chance.variance @ outside)
+        a, b = np.maximum(a, 1e-300), np.maximum(b, 1e-12 * max(float(a[-1]), 1e-300))
+        turns = (outside @ across).T @ offsets.reshape(-1, columns, components) @ turned
+        units = np.sqrt(np.outer(b, a) / chance.rows) / np.maximum(a - b[:, None], 1e-300)
+        return np.asarray((turns / units).reshape(len(offsets), -1))
 
     def agrees(self, point: Array, known: Mask | None) -> bool:
         return True  # without a common direction nothing can be said against any

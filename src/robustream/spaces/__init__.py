@@ -7,11 +7,12 @@ from robustream.spaces.factored import LowRank, Subspace
 from robustream.spaces.linear import LinearModels
 from robustream.spaces.moments import MomentModels
 from robustream.spaces.principal import PrincipalModels
-from robustream.spaces.product import Law, Part, PartMean, Parts, Places, ProductSpace, Quantity, Settled
+from robustream.spaces.product import Chance, Law, Part, PartMean, Parts, Places, ProductSpace, Quantity, Settled
 from robustream.spaces.reasons import say_differences, say_factor
 
 __all__ = [
     "Array",
+    "Chance",
     "CovarianceModels",
     "Euclidean",
     "Law",

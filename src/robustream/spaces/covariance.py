@@ -14,7 +14,7 @@ from scipy import linalg
 from robustream.spaces.base import Array, Point, known_moments, move_moments
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import fix_signs
-from robustream.spaces.product import Law, Part, PartMean, ProductSpace, Quantity, usual_variance
+from robustream.spaces.product import Chance, Law, Part, PartMean, ProductSpace, Quantity, usual_chance
 
 __all__ = ["CovarianceAnswer", "CovarianceModels", "CovariancePoint", "whitening"]
 
@@ -148,16 +148,16 @@ class CovarianceModels(ProductSpace):
             return np.asarray(columns[first] & columns[second])
         return np.outer(columns, columns) if name == "moments" else columns
 
-    def sampling_variance(self, part: int, points: Sequence[Point], rows: Array) -> Array | None:
+    def chance(self, part: int, points: Sequence[Point], rows: Array) -> Chance | None:
         name, laws = CovarianceValue._fields[part], [self.law(point) for point in points]
         if name not in ("log_scale", "mean", "correlations") or any(law is None for law in laws):
             return None
         if name == "mean":  # in units of the settled deviations, which are near those of most batches
             found = [law.covariance for law in laws if law is not None]
-            return usual_variance([each / np.outer(_deviation(each), _deviation(each)) for each in found], rows)
+            return usual_chance([each / np.outer(_deviation(each), _deviation(each)) for each in found], rows)
         # Those of normal rows are a half and at most 1, over the number of rows.
         size = self.columns if name == "log_scale" else len(_some_pairs(self.columns)[0])
-        return np.full(size, 1.0 / float(np.median(rows)))
+        return Chance(np.ones(size), float(np.median(rows)))
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         log_scale = CovarianceValue(*settled).log_scale

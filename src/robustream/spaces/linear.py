@@ -13,7 +13,7 @@ from scipy import linalg
 
 from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
-from robustream.spaces.product import Law, Part, PartMean, Places, ProductSpace, Quantity
+from robustream.spaces.product import Chance, Law, Part, PartMean, Places, ProductSpace, Quantity
 
 __all__ = [
     "LinearModels",
@@ -257,14 +257,14 @@ class LinearModels(ProductSpace):
             return None
         return Law(np.concatenate([linear.x_center, linear.y_center]), linear.moments)
 
-    def sampling_variance(self, part: int, points: Sequence[Point], rows: Array) -> Array | None:
+    def chance(self, part: int, points: Sequence[Point], rows: Array) -> Chance | None:
         linear = [_named(point) for point in points]
         if part > _LEVEL or any(point.moments is None for point in linear):
             return None
         # L'(coef - common) and the level have the variance of the noise over the number of rows.
         noise = np.stack([np.exp(2 * np.clip(point.log_scale, -300, 300)) for point in linear]).astype(np.float64)
         usual = np.median(noise / rows[:, None], axis=0)
-        return usual if part == _LEVEL else np.repeat(usual, self.columns)
+        return Chance(usual if part == _LEVEL else np.repeat(usual, self.columns), 1.0)
 
     def where(self, part: int, points: Sequence[Point]) -> Places | None:
         linear = [_named(point) for point in points]

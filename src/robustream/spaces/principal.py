@@ -14,7 +14,7 @@ from scipy import linalg
 from robustream.spaces.base import Array, Point, known_moments, move_moments, without_gaps
 from robustream.spaces.euclidean import Euclidean
 from robustream.spaces.factored import LowRank, Subspace, fix_signs
-from robustream.spaces.product import Law, Part, PartMean, ProductSpace, Quantity, usual_variance
+from robustream.spaces.product import Chance, Law, Part, PartMean, ProductSpace, Quantity, usual_chance
 
 __all__ = [
     "PrincipalAnswer",
@@ -211,11 +211,15 @@ class PrincipalModels(ProductSpace):
             return None
         return Law(principal.mean, principal.moments)
 
-    def sampling_variance(self, part: int, points: Sequence[Point], rows: Array) -> Array | None:
+    def chance(self, part: int, points: Sequence[Point], rows: Array) -> Chance | None:
         laws = [self.law(point) for point in points]
-        if PrincipalValue._fields[part] != "mean" or self.standardize or any(law is None for law in laws):
+        if (
+            PrincipalValue._fields[part] not in ("mean", "subspace")
+            or self.standardize
+            or any(law is None for law in laws)
+        ):
             return None
-        return usual_variance([law.covariance for law in laws if law is not None], rows)
+        return usual_chance([law.covariance for law in laws if law is not None], rows)
 
     def restore(self, part: int, value: Array, settled: Sequence[Array | None]) -> Array:
         return value * _scale(settled) if PrincipalValue._fields[part] == "mean" else value

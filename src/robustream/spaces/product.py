@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robustream.spaces.base import Array, Point, Space
 
-__all__ = ["Law", "Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled", "usual_variance"]
+__all__ = ["Chance", "Law", "Part", "PartMean", "Parts", "ProductSpace", "Quantity", "Role", "Settled", "usual_chance"]
 
 
 # Values of parts, in their order, as far as they are settled.
@@ -76,11 +76,18 @@ class Law(NamedTuple):
     covariance: Array
 
 
-def usual_variance(covariances: Sequence[Array], rows: Array) -> Array:
-    """Return the covariance of the mean of as many rows as a batch has, of the batch with the median one."""
+class Chance(NamedTuple):
+    """What chance makes of the estimate of a batch as noisy as most."""
+
+    variance: Array  # of one row: a matrix, or its diagonal
+    rows: float
+
+
+def usual_chance(covariances: Sequence[Array], rows: Array) -> Chance:
+    """Return the covariance and the number of rows of the batch that has the median variance of the mean."""
     sizes = np.array([np.trace(covariance) for covariance in covariances], dtype=np.float64) / rows
     middle = int(np.argsort(sizes, kind="stable")[(len(sizes) - 1) // 2])
-    return np.asarray(covariances[middle], dtype=np.float64) / rows[middle]
+    return Chance(np.asarray(covariances[middle], dtype=np.float64), float(rows[middle]))
 
 
 class ProductSpace(ABC):
@@ -160,10 +167,11 @@ class ProductSpace(ABC):
         """Return mean and covariance of the rows of a batch; None if it does not bring them, or not of all columns."""
         return None
 
-    def sampling_variance(self, part: int, points: Sequence[Point], rows: Array) -> Array | None:
-        """Return the covariance that a part has by the chance of rows alone, of a batch as noisy as most; or None.
+    def chance(self, part: int, points: Sequence[Point], rows: Array) -> Chance | None:
+        """Return how a part varies by the chance of rows alone, in a batch as noisy as most; or None.
 
-        A matrix, or its diagonal, in the coordinates of the part that `weigher` gives. `rows` are those of each point.
+        In the coordinates of the part that `weigher` gives; of a subspace, the covariance of rows that it is found in.
+        `rows` are those of each point.
         """
         return None
 
