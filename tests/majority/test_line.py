@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from robustream.majority import line
+from robustream.majority import line, rivals
 from robustream.majority.columns import spread_lattice
 from robustream.majority.line import majority_line
 from robustream.majority.lines import (
@@ -354,7 +354,7 @@ def test_terms_of_a_curve_are_hinges_and_products():
     knots = np.sort(X, axis=1)[:, [10, 40]]
     plain = [np.maximum(x - knot, 0) for x, row in zip(X, knots, strict=True) for knot in row]
     plain += [X[0] * X[0], X[2] * X[0], X[2] * X[2]]
-    np.testing.assert_allclose(line._terms(X, knots, np.array([0, 2])), plain, rtol=1e-6)
+    np.testing.assert_allclose(rivals._terms(X, knots, np.array([0, 2])), plain, rtol=1e-6)
 
 
 def test_far_rows_that_follow_the_line_are_no_group():
@@ -393,13 +393,13 @@ def test_the_compiled_threshold_is_the_plain_one():
     orders = np.argsort(views, axis=1)
     best = (np.inf, -1, 0)
     for at, view in enumerate(views):
-        for cut in np.sort(view)[np.arange(1, line.STEPS) * 300 // line.STEPS]:
+        for cut in np.sort(view)[np.arange(1, rivals.STEPS) * 300 // rivals.STEPS]:
             sides = [A[view < cut], A[view >= cut]]
             if min(map(len, sides)) >= 8:
                 left = [np.linalg.lstsq(side[:, :-1], side[:, -1])[1][0] / len(side) for side in sides]
                 lost = sum(len(side) * np.log(square) for side, square in zip(sides, left, strict=True))
                 best = min(best, (lost, at, len(sides[0])))
-    assert line._best_threshold(A, views, orders) == best[1:]
+    assert rivals._best_threshold(A, views, orders) == best[1:]
 
 
 def plain_one_line(A, b, fan):
@@ -484,6 +484,19 @@ def test_two_arms_of_a_bend_are_one_curve_however_strong(place, slope):
     assert line_of(X, y).believed.all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_bends_and_spreads_at_once_is_one_curve(seed):
+    """Sales and assets: heavy tails in x, a product, and noise in proportion."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(rng.normal(size=(1000, 2)))
+    y = X[:, 0] * np.sqrt(X[:, 1]) * np.exp(0.5 * rng.normal(size=1000))
+    assert line_of(X, y).believed.all()
+    # The same with a tenth of the targets in another unit has a group beyond a gap.
+    y = 1 + X @ [1.0, 0.5] * (1 + 0.1 * rng.normal(size=1000))
+    y[:100] *= 100
+    assert not line_of(X, y).believed[:100].any()
+
+
 def test_the_knot_of_a_hinge_is_found_between_the_rows():
     rng = np.random.default_rng(0)
     x = np.sort(rng.normal(size=300))
@@ -491,7 +504,7 @@ def test_the_knot_of_a_hinge_is_found_between_the_rows():
         r = 1e3 * np.maximum(x - knot, 0)
         B = np.linalg.qr(np.column_stack([np.ones(300), x]))[0].T
         r -= (B @ r) @ B
-        t = line._refined_hinge(x, -1.0, 1.0, B, r + 1e-3 * rng.normal(size=300))
+        t = rivals._refined_hinge(x, np.ones(300), -1.0, 1.0, B, r + 1e-3 * rng.normal(size=300))
         assert r @ r - (t @ r) ** 2 / (t @ t) < 1e-5  # ten times the square of the noise: a knot takes one
 
 

@@ -60,8 +60,8 @@ __all__ = [
 
 # Judgement kinds that have been looked at are development kinds from then on.
 SETS = {
-    "development": ("dev_kinds", *(f"judge_{letter}" for letter in "abcdefghik")),
-    "judgement": ("judge_j", "judge_l"),
+    "development": ("dev_kinds", *(f"judge_{letter}" for letter in "abcdefghijkl")),
+    "judgement": ("judge_m", "judge_n"),
 }
 # Near enough that nobody minds; near; bearable.
 BOUNDS = (1.1, 1.25, 2.0)
