@@ -97,6 +97,10 @@ def copies(points: Array, keys: Keys, everyone: Keys, row: Callable[[int], Array
     alone = counts[~many][counts[~many] > 1].sum() <= FEW * counts[~many].sum()
     discrete = equal_by_chance(points[first])
     most = np.argsort(-counts, kind="stable")[: min(np.count_nonzero(many), _ASKED)]
+    # Where values are rounded or heaped there are rows with any number of copies; an artefact has far more than others.
+    next_counts = np.append(np.sort(counts)[::-1][1:], 0)[: len(most)]
+    leaps = np.flatnonzero(counts[most] > MANY * next_counts)
+    most = most[: leaps[-1] + 1] if len(leaps) else most[:0]
     own = [
         key
         for key, count in zip(ordered[starts[most]], counts[most] / len(everyone), strict=True)

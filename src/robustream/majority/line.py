@@ -949,6 +949,7 @@ def majority_line(
         members[there[gone]] = True
         groups.append(_group(members, group.reason))
         W[there] *= weights
-    if found and float(W.sum()) < HALF_OF_ROWS * n:  # nor has any part of all rows
+    believed = n - sum(group.rows for group in groups)
+    if found and min(float(W.sum()), believed) < HALF_OF_ROWS * n:  # nor has any part of all rows
         return Line((~stuck).astype(float), tuple(groups[: int(bool(stuck.any()))]), True)
     return Line(W, tuple(groups), classes)
