@@ -86,3 +86,12 @@ def test_distances_from_a_subspace(dtype):
     compiled = principal_distances(rows, components, np.array([3.0, 2.0, 1.0]), 0.5)
     plain = principal_distances(np.asfortranarray(rows), components, np.array([3.0, 2.0, 1.0]), 0.5)
     np.testing.assert_allclose(compiled, plain, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("columns", [2, 6, 22])
+def test_products_of_columns_are_the_plain_ones(columns):
+    rng = np.random.default_rng(0)
+    S, T = rng.normal(size=(2, columns, 101))
+    out = np.ones((columns, columns))
+    row_loops.column_products(S, T, 97, out)
+    np.testing.assert_allclose(np.tril(out), np.tril(1 + S[:, :97] @ T[:, :97].T), rtol=1e-12)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "bin_means",
+    "column_products",
     "deviations",
     "in_units",
     "line_distances",
@@ -24,6 +25,26 @@ __all__ = [
 ]
 
 Array = NDArray[np.floating[Any]]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def column_products(S: Array, T: Array, n: int, out: Array) -> None:
+    """Add the lower triangle of `S[:, :n] @ T[:, :n].T`, of an even number of columns that lie one after the other.
+
+    For few columns several times as quick as BLAS, which is made for square matrices.
+    """
+    for a in range(0, len(T), 2):
+        for b in range(0, a + 1, 2):
+            s00 = s01 = s10 = s11 = 0.0
+            for i in range(n):
+                s00 += S[a, i] * T[b, i]
+                s01 += S[a, i] * T[b + 1, i]
+                s10 += S[a + 1, i] * T[b, i]
+                s11 += S[a + 1, i] * T[b + 1, i]
+            out[a, b] += s00
+            out[a, b + 1] += s01
+            out[a + 1, b] += s10
+            out[a + 1, b + 1] += s11
 
 
 @njit(cache=True, nogil=True)
