@@ -93,5 +93,22 @@ def test_products_of_columns_are_the_plain_ones(columns):
     rng = np.random.default_rng(0)
     S, T = rng.normal(size=(2, columns, 101))
     out = np.ones((columns, columns))
-    row_loops.column_products(S, T, 97, out)
-    np.testing.assert_allclose(np.tril(out), np.tril(1 + S[:, :97] @ T[:, :97].T), rtol=1e-12)
+    row_loops.column_products(S, T, 3, 97, out)
+    np.testing.assert_allclose(np.tril(out), np.tril(1 + S[:, :97] @ T[:, 3:100].T), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_cells(dtype):
+    rows = np.ones((50, 3), dtype)
+    rows[7, 1] = np.inf
+    assert not row_loops.any_missing(rows)
+    rows[49, 2] = np.nan
+    assert row_loops.any_missing(rows)
+
+
+def test_rows_in_a_subspace_have_no_distance_from_it():
+    rng = np.random.default_rng(4)
+    components = np.linalg.qr(rng.normal(size=(12, 3)))[0].T
+    left, score = np.empty(50), np.empty(50)
+    row_loops.subspace_squares(1e6 * rng.normal(size=(50, 3)) @ components, components, np.ones(3), score, left)
+    assert left.max() < 1e-15

@@ -64,7 +64,7 @@ def sum_of_logarithms(values: Array) -> float:
     """Return the sum of the natural logarithms of normal numbers above 0: that of the product of their mantissas."""
     total = 0.0
     for first in range(0, len(values), _AT_ONCE):
-        product, power = 1.0, 0
+        product, power = 1.0, np.int64(0)
         for i in range(first, min(first + _AT_ONCE, len(values))):
             bits = np.float64(values[i]).view(np.int64)
             power += (bits >> 52) - _BIAS

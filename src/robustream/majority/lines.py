@@ -23,6 +23,7 @@ Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
 FORMS = ("free", "flat", "parallel", "none")
 
+_CHUNK = 256  # rows at a time, so that columns stay in the cache
 LEVEL = 3.0  # z score of the score tests and of Hausman's that least squares has to pass
 NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likelihood is unbounded without (Hathaway)
 WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
@@ -438,13 +439,15 @@ def _turned(A: Array) -> Array:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _weighted_products(T: Array, w: Array, S: Array) -> Array:
-    """Return the lower triangle of the products of columns, of weighted rows; S is space of the size of T."""
-    for j in range(len(T)):
-        for i in range(T.shape[1]):
-            S[j, i] = w[i] * T[j, i]
-    G = np.zeros((len(T), len(T)))
-    column_products(S, T, T.shape[1], G)
+def _weighted_products(T: Array, w: Array) -> Array:
+    """Return the lower triangle of the products of columns, of weighted rows."""
+    k, n = T.shape
+    S, G = np.empty((k, _CHUNK)), np.zeros((k, k))
+    for first in range(0, n, _CHUNK):
+        size = min(_CHUNK, n - first)
+        for j in range(k):
+            np.multiply(w[first : first + size], T[j, first : first + size], S[j, :size])
+        column_products(S, T, first, size, G)
     return G
 
 
@@ -478,7 +481,6 @@ def _take_steps(
     n, k = len(A), A.shape[1] - 1
     free, flat, parallel, alone = form == 0, form == 1, form == 2, form == 3
     T, y = _turned(A), A[:, k].copy()
-    S = np.empty_like(T)
     u, v2, r1, r2, prior = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     b, g, L, L2 = np.zeros(k + 1), np.zeros(k + 1), np.zeros((k, k)), np.zeros((k, k))
     none: Array = np.zeros((0, 0))
@@ -498,7 +500,7 @@ def _take_steps(
             T[k, i] = y[i] - (shift * lent / (u[i] + lent + 1e-300) if both else 0.0)
             u[i] += lent
         n1, n2 = max(n1, 1e-9), max(n2, 1e-9)
-        G = _weighted_products(T, u, S)
+        G = _weighted_products(T, u)
         L = _factor(G[: k + 1, : k + 1], n)
         b = _solved(L, G[k])
         _residuals(T, y, b, k, r1)
@@ -509,7 +511,7 @@ def _take_steps(
         s = math.sqrt(square / max(size - lost, size / 4, 1e-9)) + 1e-12
         lost = 1.0
         if free:
-            G = _weighted_products(T, v2, S)
+            G = _weighted_products(T, v2)
             L2 = _factor(G[: k + 1, : k + 1], n)
             g = _solved(L2, G[k])
             lost = float(k)
@@ -532,7 +534,7 @@ def _take_steps(
                 for i in range(n):
                     v2[i] = w2[i] * other[i]
                 if not free:
-                    L2 = _factor(_weighted_products(T, v2, S)[: k + 1, : k + 1], n)
+                    L2 = _factor(_weighted_products(T, v2)[: k + 1, : k + 1], n)
                 _log_distances(T, L2, n2, v2, Z[2])
             else:
                 Z[2] = 0.0
@@ -734,7 +736,6 @@ def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, 
     """Return coefficients (and a 0), slope of the variance, log likelihood and degrees of freedom of `OneLine`."""
     n, k = len(A), A.shape[1] - 1
     slope, ll, T = 0.0, 0.0, _turned(A)
-    S = np.empty_like(T)
     for _ in range(3):
         v: Array = np.ones(n)
         r = A[:, k] - A @ b
@@ -752,7 +753,7 @@ def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, 
         ll, nu, s = t_noise(r / np.sqrt(v), np.ones(n))
         ll -= 0.5 * np.log(v).sum()
         w = 1 / v if math.isinf(nu) else (nu + 1) / (nu + (r / s) ** 2 / v) / v
-        G = _weighted_products(T, w, S)
+        G = _weighted_products(T, w)
         b = _solved(_factor(G[: k + 1, : k + 1], n), G[k])
     return b, slope, ll, nu
 
