@@ -33,7 +33,7 @@ __all__ = ["FEWEST_TOGETHER", "are_enough", "estimate_calls", "estimate_together
 
 # Calls that are searched as one table, and the most rows and bytes of them: beyond these passes over the rows take
 # longer than the search. A call of half as many rows does not wait.
-_TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 16, 80_000, 16_000_000
+_TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 16, 160_000, 32_000_000
 # Of fewer calls chance makes bad ones the majority more often, and little is saved.
 FEWEST_TOGETHER = 4
 # How often calls that differ are parted from the others before each is searched by itself.
