@@ -437,7 +437,7 @@ def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
 
     Copies of a batch count once among batches; in a table of them they would count as often as they come.
     """
-    first = {batch.X[0].tobytes() for batch in batches}
+    first = {(batch.X[0] + 0.0).tobytes() for batch in batches}  # minus zero is zero
     return (
         batches[0].X.shape[1] <= widest
         and len(first) == len(batches)
