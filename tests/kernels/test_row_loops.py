@@ -86,3 +86,29 @@ def test_distances_from_a_subspace(dtype):
     compiled = principal_distances(rows, components, np.array([3.0, 2.0, 1.0]), 0.5)
     plain = principal_distances(np.asfortranarray(rows), components, np.array([3.0, 2.0, 1.0]), 0.5)
     np.testing.assert_allclose(compiled, plain, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("columns", [2, 6, 22])
+def test_products_of_columns_are_the_plain_ones(columns):
+    rng = np.random.default_rng(0)
+    S, T = rng.normal(size=(2, columns, 101))
+    out = np.ones((columns, columns))
+    row_loops.column_products(S, T, 3, 97, out)
+    np.testing.assert_allclose(np.tril(out), np.tril(1 + S[:, :97] @ T[:, 3:100].T), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_cells(dtype):
+    rows = np.ones((50, 3), dtype)
+    rows[7, 1] = np.inf
+    assert not row_loops.any_missing(rows)
+    rows[49, 2] = np.nan
+    assert row_loops.any_missing(rows)
+
+
+def test_rows_in_a_subspace_have_no_distance_from_it():
+    rng = np.random.default_rng(4)
+    components = np.linalg.qr(rng.normal(size=(12, 3)))[0].T
+    left, score = np.empty(50), np.empty(50)
+    row_loops.subspace_squares(1e6 * rng.normal(size=(50, 3)) @ components, components, np.ones(3), score, left)
+    assert left.max() < 1e-15

@@ -24,6 +24,16 @@ def test_moments_are_the_plain_ones(dtype, weighted):
     np.testing.assert_allclose(covariance, np.cov(both.T, aweights=w, ddof=0), rtol=1e-9, atol=1e-12)
 
 
+def test_moments_in_single_precision_are_the_plain_ones_but_for_its_digits():
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(1e3, [1, 1e-3, 1e5, 1], size=(3001, 4)).astype(np.float32), rng.random(3001)
+    exact, single = (weighted_moments([x], w, x[0].astype(float), single=single) for single in (False, True))
+    sizes = np.sqrt(exact[2].diagonal())
+    assert single[0] == pytest.approx(exact[0], rel=1e-6)
+    np.testing.assert_allclose((single[1] - exact[1]) / sizes, 0, atol=2e-6)
+    np.testing.assert_allclose((single[2] - exact[2]) / np.outer(sizes, sizes), 0, atol=5e-6)
+
+
 def test_a_column_that_never_changes_has_no_variance():
     x = np.column_stack([np.full(5000, 1e9 + 0.1), np.arange(5000.0)])
     _, mean, covariance = weighted_moments([x], None, x[0])

@@ -64,7 +64,7 @@ def over_rows(function: Callable[[slice], Result], rows: int, columns: int, like
 
 
 def weighted_moments(
-    parts: Sequence[Array], weights: Array | None, shift: Array, *, about_mean: bool = True
+    parts: Sequence[Array], weights: Array | None, shift: Array, *, about_mean: bool = True, single: bool = False
 ) -> tuple[float, Array, Array]:
     """Return the sum of the weights, and mean and covariance (divisor: that sum) of columns that lie in several arrays.
 
@@ -76,6 +76,7 @@ def weighted_moments(
     parts : arrays with the same rows, side by side.
     weights : of the rows, or None where each is 1.
     shift : as many numbers as the parts have columns.
+    single : whether products of single rows are taken in single precision, at half of the cost; sums are not.
 
     Examples
     --------
@@ -87,13 +88,13 @@ def weighted_moments(
     """
     rows, columns = len(parts[0]), len(shift)
 
-    roots = None if weights is None else np.sqrt(weights)
+    roots, precision = None if weights is None else np.sqrt(weights), np.dtype(np.float32 if single else np.float64)
     fill = _fill_plainly if is_device_array(parts[0]) else _fill
 
     def products(tile: slice) -> Array:
         total, blocks = np.zeros((columns + 1, columns + 1)), list(row_blocks(tile, columns, parts[0]))
         # One array for all blocks: fresh memory costs as much as what is done with it.
-        space = np.empty_like(parts[0], shape=(blocks[0].stop - blocks[0].start, columns + 1), dtype=float)
+        space: Array = np.empty_like(parts[0], shape=(blocks[0].stop - blocks[0].start, columns + 1), dtype=precision)
         for block in blocks:
             # The last column is the root of the weight: one product gives weights, sums and squares.
             taken = space[: block.stop - block.start]

@@ -405,7 +405,7 @@ def _of_usual_length(rows: Array, weights: Array | None, every: bool) -> tuple[A
 
 def _require_whole(rows: Array, widest: int) -> Array:
     """Return rows without missing cells, or raise ValueError."""
-    if np.isnan(rows).any():
+    if _any_missing(rows):
         raise ValueError(
             f"cells are missing, and gaps of more than {widest} columns ({rows.shape[1]}) cannot be filled by each "
             "other: leave columns out, fill the gaps before, or leave rows with gaps out (robustream.fit with "
@@ -417,10 +417,17 @@ def _require_whole(rows: Array, widest: int) -> Array:
 def _rows_with_gaps(values: Array) -> tuple[Array, Mask | None]:
     """Return rows one behind the other and which of their cells are missing, None if none is; with gaps on the host."""
     rows: Array = rows_in_place(values)
-    gaps = np.isnan(rows)
-    if not gaps.any():
+    if not _any_missing(rows):
         return rows, None
-    return np.asarray(rows), np.asarray(gaps)
+    return np.asarray(rows), np.asarray(np.isnan(rows))
+
+
+def _any_missing(rows: Array) -> bool:
+    if is_device_array(rows):
+        return bool(np.isnan(rows).any())
+    from robustream.kernels.row_loops import any_missing  # Numba comes with the first batch
+
+    return bool(any_missing(rows))
 
 
 def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
@@ -430,12 +437,12 @@ def _may_be_joined(batches: Sequence[Batch], widest: int) -> bool:
 
     Copies of a batch count once among batches; in a table of them they would count as often as they come.
     """
-    first = {batch.X[0].tobytes() for batch in batches}
+    first = {(batch.X[0] + 0.0).tobytes() for batch in batches}  # minus zero is zero
     return (
         batches[0].X.shape[1] <= widest
         and len(first) == len(batches)
         and not any(
-            batch.failure or batch.weights is not None or is_device_array(batch.X) or np.isnan(batch.X).any()
+            batch.failure or batch.weights is not None or is_device_array(batch.X) or _any_missing(batch.X)
             for batch in batches
         )
     )

@@ -71,21 +71,26 @@ def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Major
     from robustream.majority import majority, moments, tile
 
     rows = np.concatenate([batch.X for batch in batches])
-    fit = majority(rows)
+    fit = majority(rows, summed=False)
     believed = np.ones(len(rows), bool)
     for group in fit.groups:
         believed &= ~group.members
     pieces = _pieces(batches)
     if (unlike := _unlike(fit.divided, believed, pieces)) is not None:
         return unlike
-    exact, parts = rows.astype(float, copy=False), []
+    parts = []
     for piece in pieces:
         cells = None if fit.cells is None or not fit.cells[piece].any() else fit.cells[piece]
-        center, scatter = moments(exact[piece], fit.weights[piece], cells)
+        center, scatter = moments(rows[piece], fit.weights[piece], cells)
         groups = _part_of(fit.groups, piece)
         parts.append(
             fit._replace(center=center, scatter=scatter, weights=fit.weights[piece], groups=groups, cells=cells)
         )
+    own = [(max(float(part.weights.sum()), 1e-300), part.center, part.scatter) for part in parts]
+    _, center, scatter = _pooled(own)
+    if fit.cells is not None:  # moments of pairs of cells are not those of parts together
+        center, scatter = moments(rows, fit.weights, fit.cells)
+    fit = fit._replace(center=center, scatter=scatter)
     sliced = tile([Law(part.center, part.scatter) for part in parts])
     if not sliced and _differ(
         fit.scatter, [part.scatter for part in parts], [float(part.weights.sum()) for part in parts]
@@ -94,7 +99,7 @@ def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Major
     if not sliced and (~believed).mean() < _LITTLE:
         unit = np.where(fit.scatter.diagonal() > 0, fit.scatter.diagonal(), 1.0)
         for one in _told([float((part.scatter.diagonal() / unit).sum()) for part in parts]):
-            alone = majority(batches[one].X)
+            alone = majority(batches[one].X, summed=False)
             if _hidden(sum(group.rows for group in alone.groups), believed[pieces[one]]):
                 return Together()
     whole = batches[0]._replace(X=rows)

@@ -42,9 +42,12 @@ FARTHEST = 50.0  # scales: cells beyond have no more say in what others are fill
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _mixed(bits: Keys, states: Keys) -> Keys:
-    """Return the states of hashes that have taken in more words: each word times an odd number of its column, added."""
-    n, p = bits.shape
+def _mixed(points: Array, states: Keys) -> Keys:
+    """Return the states of hashes that have taken in more words: each word times an odd number of its column, added.
+
+    The words are those of numbers in double precision, so that single precision does not matter.
+    """
+    n, p = points.shape
     odd = np.empty(p, np.uint64)
     for j in range(p):
         k = np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -53,8 +56,7 @@ def _mixed(bits: Keys, states: Keys) -> Keys:
     for i in range(n):
         h = states[i] * np.uint64(0xBF58476D1CE4E5B9)
         for j in range(p):
-            word = bits[i, j]
-            word = np.uint64(0) if word == np.uint64(0x8000000000000000) else word  # minus zero is zero
+            word = np.float64(points[i, j] + 0.0).view(np.uint64)  # minus zero is zero
             h += (word ^ (word >> np.uint64(32))) * odd[j]  # round numbers have their bits on top alone
         mixed[i] = h ^ (h >> np.uint64(29))
     return mixed
@@ -65,7 +67,7 @@ def row_states(points: Array, states: Keys | None = None) -> Keys:
     if states is None:
         states = np.full_like(points[:, 0], 0x9E3779B97F4A7C15, dtype=np.uint64)
     if not is_device_array(points):
-        return _mixed(points.view(np.uint64), states)
+        return np.asarray(_mixed(points, states))
     from robustream.kernels.gpu.numpy_proxy import DeviceTable, rows_of
     from robustream.kernels.gpu.rows import row_states as mixed_on_gpu
 

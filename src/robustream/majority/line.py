@@ -879,8 +879,9 @@ def majority_line(
         # variance grows by less than a twentieth.
         clear = all(group.by_row or (isinstance(group.rule, _Posterior) and group.rule.clear) for group in found)
         size = max(FITTED * m, n // (CLEAR_PART if clear else UNCLEAR_PART))
-        most = np.argpartition(keys, (FITTED * m, size))[:size]
-        early = np.arange(size) < FITTED * m  # from there few steps are left
+        first, last = np.partition(keys, (FITTED * m, size - 1))[[FITTED * m, size - 1]]
+        most = np.flatnonzero(keys <= last)  # in the order of the rows, which are found sooner so
+        early = keys[most] < first  # with the others few steps are left
         whole = ~np.asarray(stuck[most])
         early, most = early[whole], most[whole]
         others = None if noise is None else noise[most]

@@ -15,12 +15,15 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.elementary import exponential, logarithm, sum_of_logarithms
+from robustream.kernels.row_loops import column_products
 from robustream.majority.evidence import Array, log_concave
 
 Mask = NDArray[np.bool_]
 Form = Literal["free", "flat", "parallel", "none"]
 FORMS = ("free", "flat", "parallel", "none")
 
+_CHUNK = 256  # rows at a time, so that columns stay in the cache
 LEVEL = 3.0  # z score of the score tests and of Hausman's that least squares has to pass
 NARROWEST = 0.05  # ratio of the smaller line's noise to the other's; the likelihood is unbounded without (Hathaway)
 WIDEST = 1.5  # noise wider than this, in scales of y, is no line's: it may hold most rows and is not the majority
@@ -98,6 +101,14 @@ def _t_step(squares: Array, w: Array, nu: float, v: float) -> float:
     return total
 
 
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def _t_logs(squares: Array, w: Array, width: float) -> float:
+    total = 0.0
+    for i in range(len(squares)):
+        total += w[i] * logarithm(1 + squares[i] / width)
+    return total
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def t_noise(r: Array, w: Array) -> tuple[float, float, float]:
     """Return log likelihood, degrees of freedom and scale of weighted residuals; normal unless t pays for itself.
@@ -116,9 +127,7 @@ def t_noise(r: Array, w: Array) -> tuple[float, float, float]:
             v = new
             if settled:
                 break
-        ll = 0.0
-        for i in range(len(r)):
-            ll += w[i] * math.log(1 + squares[i] / (nu * v))
+        ll = _t_logs(squares, w, nu * v)
         ll = total * (_t_constant(nu) - 0.5 * (LOG_2PI + math.log(v))) - (nu + 1) / 2 * ll
         if ll > best[0] and ll > enough:
             best = (ll, nu, math.sqrt(v))
@@ -128,18 +137,39 @@ def t_noise(r: Array, w: Array) -> tuple[float, float, float]:
     return best
 
 
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _pull(side: Array, mode: float, nu: float, s: float) -> float:
+    """Return the squares of the values of one side, by the weights of a t law, or of a normal one."""
+    total = 0.0
+    if math.isinf(nu):
+        for i in range(len(side)):
+            total += (side[i] - mode) ** 2
+    else:
+        for i in range(len(side)):
+            square = (side[i] - mode) ** 2
+            total += (nu + 1) * square / (nu + square / (s * s))
+    return total
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _side(side: Array, mode: float, nu: float, s: float) -> float:
+    """Return the log likelihood of the values of one side, but for a constant."""
+    if math.isinf(nu):
+        return -0.5 * _pull(side, mode, nu, s) / (s * s)
+    total = 0.0
+    for i in range(len(side)):
+        total += logarithm(1 + ((side[i] - mode) / s) ** 2 / nu)
+    return -(nu + 1) / 2 * total
+
+
 @njit(cache=True, error_model="numpy")
 def _two_piece(S: Array, modes: Array) -> float:
     best, n = -1e300, len(S)
     for mode in modes:
+        at = np.searchsorted(S, mode)
+        below, above = S[:at], S[at:]
         for nu in (1.5, 3.0, 6.0, 20.0, np.inf):
-            left, right = 0.0, 0.0
-            for i in range(n):
-                d = S[i] - mode
-                if d < 0:
-                    left += d * d
-                else:
-                    right += d * d
+            left, right = _pull(below, mode, np.inf, 1.0), _pull(above, mode, np.inf, 1.0)
             s1, s2 = 1.0, 1.0
             for _ in range(5):
                 # The scales that maximise the likelihood of a two-piece normal law, s1^3 / left = s2^3 / right.
@@ -148,24 +178,10 @@ def _two_piece(S: Array, modes: Array) -> float:
                 s2 = max(ratio * s1, 1e-9)
                 if np.isinf(nu):
                     break
-                left, right = 0.0, 0.0
-                for i in range(n):
-                    d = S[i] - mode
-                    if d < 0:
-                        left += (nu + 1) * d * d / (nu + d * d / (s1 * s1))
-                    else:
-                        right += (nu + 1) * d * d / (nu + d * d / (s2 * s2))
-            ll = n * math.log(2 / (s1 + s2))
-            if np.isinf(nu):
-                ll -= 0.5 * n * LOG_2PI
-                for i in range(n):
-                    d = S[i] - mode
-                    ll -= 0.5 * (d / (s1 if d < 0 else s2)) ** 2
-            else:
-                ll += n * (_t_constant(nu) - 0.5 * LOG_2PI)
-                for i in range(n):
-                    d = S[i] - mode
-                    ll -= (nu + 1) / 2 * math.log1p((d / (s1 if d < 0 else s2)) ** 2 / nu)
+                left, right = _pull(below, mode, nu, s1), _pull(above, mode, nu, s2)
+            ll = n * (math.log(2 / (s1 + s2)) - 0.5 * LOG_2PI) + _side(below, mode, nu, s1) + _side(above, mode, nu, s2)
+            if not np.isinf(nu):
+                ll += n * _t_constant(nu)
             best = max(best, ll)
     return best
 
@@ -221,24 +237,26 @@ def _posteriors(
 
     `kernels.gpu.rows.line_posteriors` is the same for rows on a GPU, and has to change with it.
     """
-    ll, normal = 0.0, math.isinf(nu)
-    front = 1.0 if normal else math.exp(_t_constant(nu))
+    n, front = len(r1), 1.0 if math.isinf(nu) else math.exp(_t_constant(nu))
     reach = math.sqrt(math.pi / 2) / c  # half of the width that the constant density spreads over; beyond it falls off
-    for i in range(len(r1)):
-        z2 = (r1[i] / s) ** 2
-        if normal:
-            f1 = math.exp(-0.5 * z2)
+    totals = np.empty(n)
+    if math.isinf(nu):
+        for i in range(n):
+            w1[i] = exponential(-0.5 * (r1[i] / s) ** 2)
             tail[i] = 1.0
-        else:
-            f1 = front * math.exp(-(nu + 1) / 2 * math.log1p(z2 / nu))
+    else:
+        for i in range(n):
+            z2 = (r1[i] / s) ** 2
+            w1[i] = front * exponential(-(nu + 1) / 2 * logarithm(1 + z2 / nu))
             tail[i] = (nu + 1) / (nu + z2)
-        f1 *= prior[i] / s
-        f2 = (1 - prior[i]) * q / t * math.exp(-0.5 * (r2[i] / t) ** 2) if other[i] else 0.0
-        decay = 0.5 * (reach / r1[i]) ** 2 if abs(r1[i]) > reach else 0.5  # half of it lies within
-        total = f1 + f2 + (1 - prior[i]) * (1 - q) * c * decay + 1e-300
-        w1[i], w2[i] = f1 / total, f2 / total
-        ll += math.log(total)
-    return ll - 0.5 * len(r1) * LOG_2PI
+    for i in range(n):
+        f1 = w1[i] * prior[i] / s
+        f2 = (1 - prior[i]) * q / t * exponential(-0.5 * (r2[i] / t) ** 2)
+        f2 = f2 if other[i] else 0.0
+        decay = 0.5 * (reach / max(abs(r1[i]), reach)) ** 2  # half of it lies within
+        totals[i] = f1 + f2 + (1 - prior[i]) * (1 - q) * c * decay + 1e-300
+        w1[i], w2[i] = f1 / totals[i], f2 / totals[i]
+    return sum_of_logarithms(totals) - 0.5 * n * LOG_2PI
 
 
 # --- two lines ----------------------------------------------------------------------------------------------------
@@ -246,6 +264,35 @@ def _posteriors(
 
 def _logistic(f: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(f, -30, 30)))
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def _gate_sums(Z: Array, w: Array, f: tuple[float, float, float]) -> tuple[float, ...]:
+    """Return the gradient of the logistic likelihood, and the upper triangle of its Hessian."""
+    g0 = g1 = g2 = h00 = h01 = h02 = h11 = h12 = h22 = 0.0
+    for i in range(len(w)):
+        z1, z2 = Z[1, i], Z[2, i]
+        prior = 1 / (1 + exponential(-min(max(f[0] + f[1] * z1 + f[2] * z2, -30.0), 30.0)))
+        d, v = w[i] - prior, prior * (1 - prior) + 1e-3
+        g0 += d
+        g1 += d * z1
+        g2 += d * z2
+        h00 += v
+        h01 += v * z1
+        h02 += v * z2
+        h11 += v * z1 * z1
+        h12 += v * z1 * z2
+        h22 += v * z2 * z2
+    return g0, g1, g2, h00, h01, h02, h11, h12, h22
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def _gate_likelihood(Z: Array, w: Array, f: tuple[float, float, float]) -> float:
+    total = 0.0
+    for i in range(len(w)):
+        logit = min(max(f[0] + f[1] * Z[1, i] + f[2] * Z[2, i], -30.0), 30.0)
+        total += w[i] * logit - logarithm(1 + exponential(logit))
+    return total
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -271,21 +318,9 @@ def fit_gate(Z: Array, w: Array, a: Array) -> Array:
         f2 = a[2] if use_2 and a[2] >= 0 else 0.0
         # A column that is not used has a row of the identity in the equations: its coefficient stays 0.
         for _ in range(4):
-            g0, g1, g2 = -0.01 * f0, -0.01 * f1, -0.01 * f2
-            h00, h01, h02, h11, h12, h22 = 0.01, 0.0, 0.0, 0.01, 0.0, 0.01
-            for i in range(n):
-                z1, z2 = Z[1, i], Z[2, i]
-                prior = 1 / (1 + math.exp(-min(max(f0 + f1 * z1 + f2 * z2, -30.0), 30.0)))
-                d, v = w[i] - prior, prior * (1 - prior) + 1e-3
-                g0 += d
-                g1 += d * z1
-                g2 += d * z2
-                h00 += v
-                h01 += v * z1
-                h02 += v * z2
-                h11 += v * z1 * z1
-                h12 += v * z1 * z2
-                h22 += v * z2 * z2
+            g0, g1, g2, h00, h01, h02, h11, h12, h22 = _gate_sums(Z, w, (f0, f1, f2))
+            g0, g1, g2 = g0 - 0.01 * f0, g1 - 0.01 * f1, g2 - 0.01 * f2
+            h00, h11, h22 = h00 + 0.01, h11 + 0.01, h22 + 0.01
             if not use_1:
                 g1, h01, h11, h12 = 0.0, 0.0, 1.0, 0.0
             if not use_2:
@@ -299,10 +334,7 @@ def fit_gate(Z: Array, w: Array, a: Array) -> Array:
             f0, f1, f2 = f0 + d0, f1 + d1, f2 + d2
             if abs(d0) + abs(d1) + abs(d2) < STILL:
                 break
-        gain = -base - 0.5 * (int(use_1) + int(use_2)) * math.log(n)
-        for i in range(n):
-            logit = min(max(f0 + f1 * Z[1, i] + f2 * Z[2, i], -30.0), 30.0)
-            gain += w[i] * logit - math.log1p(math.exp(logit))
+        gain = _gate_likelihood(Z, w, (f0, f1, f2)) - base - 0.5 * (int(use_1) + int(use_2)) * math.log(n)
         if f1 <= 0 <= f2 and gain > most:
             best, most = np.array([f0, f1, f2]), gain
     return best
@@ -375,23 +407,57 @@ def residual_squares(products: Array, n: int) -> Array:
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
-def _log_distances(A: Array, L: Array, total: float, w: Array, out: Array) -> None:
+def _log_distances(T: Array, L: Array, total: float, w: Array, out: Array) -> None:
     """Fill in what `TwoLines._distance` returns."""
-    k = len(L)
-    inverse = np.zeros((k + 1, k))  # the transposed inverse of L, and nothing for the target
+    k, n = len(L), T.shape[1]
+    inverse = np.zeros((k, k))
     for j in range(k):
         inverse[j, j] = 1 / L[j, j]
         for i in range(j + 1, k):
             f = 0.0
             for m in range(j, i):
-                f -= L[i, m] * inverse[j, m]
-            inverse[j, i] = f / L[i, i]
-    Z = A @ inverse
-    for i in range(len(A)):
-        h = 0.0
+                f -= L[i, m] * inverse[m, j]
+            inverse[i, j] = f / L[i, i]
+    Z = inverse @ T[:k]
+    out[:] = 0.0
+    for j in range(k):
+        for i in range(n):
+            out[i] += Z[j, i] * Z[j, i]
+    for i in range(n):
+        out[i] = 0.5 * logarithm(total * out[i] / max(1 - w[i] * out[i], 1e-6) + 1e-12)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _turned(A: Array) -> Array:
+    """Return the columns of rows one after the other, and a row of zeros where their number is odd."""
+    n, k = A.shape
+    T = np.zeros((k + k % 2, n))
+    for j in range(k):
+        for i in range(n):
+            T[j, i] = A[i, j]
+    return T
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _weighted_products(T: Array, w: Array) -> Array:
+    """Return the lower triangle of the products of columns, of weighted rows."""
+    k, n = T.shape
+    S, G = np.empty((k, _CHUNK)), np.zeros((k, k))
+    for first in range(0, n, _CHUNK):
+        size = min(_CHUNK, n - first)
         for j in range(k):
-            h += Z[i, j] * Z[i, j]
-        out[i] = 0.5 * math.log(total * h / max(1 - w[i] * h, 1e-6) + 1e-12)
+            np.multiply(w[first : first + size], T[j, first : first + size], S[j, :size])
+        column_products(S, T, first, size, G)
+    return G
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+def _residuals(T: Array, y: Array, b: Array, k: int, out: Array) -> None:
+    """Fill in y less the fit of coefficients b."""
+    out[:] = y
+    for j in range(k):
+        for i in range(len(y)):
+            out[i] -= b[j] * T[j, i]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -414,7 +480,7 @@ def _take_steps(
     s, t, shift, ll, nu, c, floor = numbers
     n, k = len(A), A.shape[1] - 1
     free, flat, parallel, alone = form == 0, form == 1, form == 2, form == 3
-    S, y = np.empty_like(A), A[:, k].copy()
+    T, y = _turned(A), A[:, k].copy()
     u, v2, r1, r2, prior = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     b, g, L, L2 = np.zeros(k + 1), np.zeros(k + 1), np.zeros((k, k)), np.zeros((k, k))
     none: Array = np.zeros((0, 0))
@@ -431,17 +497,13 @@ def _take_steps(
             n2 += v2[i]
             size += w1[i] * (1.0 if parallel or near[i] else 0.0)
             lent = w2[i] * ratio
-            f = y[i] - (shift * lent / (u[i] + lent + 1e-300) if both else 0.0)
+            T[k, i] = y[i] - (shift * lent / (u[i] + lent + 1e-300) if both else 0.0)
             u[i] += lent
-            root = math.sqrt(u[i])
-            for j in range(k):
-                S[i, j] = root * A[i, j]
-            S[i, k] = root * f
         n1, n2 = max(n1, 1e-9), max(n2, 1e-9)
-        G = S.T @ S
-        L = _factor(G, n)
+        G = _weighted_products(T, u)
+        L = _factor(G[: k + 1, : k + 1], n)
         b = _solved(L, G[k])
-        r1 = y - A @ b
+        _residuals(T, y, b, k, r1)
         square = 0.0
         for i in range(n):
             square += w1[i] * (1.0 if parallel or near[i] else 0.0) * tail[i] * r1[i] * r1[i]
@@ -449,9 +511,8 @@ def _take_steps(
         s = math.sqrt(square / max(size - lost, size / 4, 1e-9)) + 1e-12
         lost = 1.0
         if free:
-            _scaled(A, v2, S)
-            G = S.T @ S
-            L2 = _factor(G, n)
+            G = _weighted_products(T, v2)
+            L2 = _factor(G[: k + 1, : k + 1], n)
             g = _solved(L2, G[k])
             lost = float(k)
         elif flat:
@@ -460,7 +521,7 @@ def _take_steps(
             shift = np.sum(v2 * r1) / n2
             g = b.copy()
             g[k - 1] += shift
-        r2 = y - A @ g
+        _residuals(T, y, g, k, r2)
         t = math.sqrt(np.sum(v2 * r2 * r2) / max(n2 - lost, n2 / 4)) + 1e-12
         narrow = NARROWEST * max(s, t)
         s = max(s, narrow if n1 < n2 else 0.0, floor)
@@ -468,14 +529,13 @@ def _take_steps(
         refresh = taken % 3 == 2
         if refresh:
             second = not alone and n2 > k
-            _log_distances(A, L, n1, u, Z[1])
+            _log_distances(T, L, n1, u, Z[1])
             if second:
                 for i in range(n):
                     v2[i] = w2[i] * other[i]
                 if not free:
-                    _scaled(A, v2, S)
-                    L2 = _factor(S.T @ S, n)
-                _log_distances(A, L2, n2, v2, Z[2])
+                    L2 = _factor(_weighted_products(T, v2)[: k + 1, : k + 1], n)
+                _log_distances(T, L2, n2, v2, Z[2])
             else:
                 Z[2] = 0.0
             for j in (1, 2):
@@ -485,7 +545,7 @@ def _take_steps(
             a[:] = fit_gate(Z, w1, a)
         if a[1] != 0 or a[2] != 0:
             for i in range(n):
-                prior[i] = 1 / (1 + math.exp(-min(max(a[0] + a[1] * Z[1, i] + a[2] * Z[2, i], -30.0), 30.0)))
+                prior[i] = 1 / (1 + exponential(-min(max(a[0] + a[1] * Z[1, i] + a[2] * Z[2, i], -30.0), 30.0)))
         else:
             prior[:] = min(max(w1.mean(), 0.01), 0.99)
         highest, lowest = prior.max(), prior.min()
@@ -675,7 +735,7 @@ def _opening(A: Array, b: Array, along: Array) -> Array:
 def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, float, float, float]:
     """Return coefficients (and a 0), slope of the variance, log likelihood and degrees of freedom of `OneLine`."""
     n, k = len(A), A.shape[1] - 1
-    slope, ll, S = 0.0, 0.0, np.empty_like(A)
+    slope, ll, T = 0.0, 0.0, _turned(A)
     for _ in range(3):
         v: Array = np.ones(n)
         r = A[:, k] - A @ b
@@ -693,9 +753,8 @@ def _fit_one_line(A: Array, b: Array, along: Array, fans: bool) -> tuple[Array, 
         ll, nu, s = t_noise(r / np.sqrt(v), np.ones(n))
         ll -= 0.5 * np.log(v).sum()
         w = 1 / v if math.isinf(nu) else (nu + 1) / (nu + (r / s) ** 2 / v) / v
-        _scaled(A, w, S)
-        G = S.T @ S
-        b = _solved(_factor(G, n), G[k])
+        G = _weighted_products(T, w)
+        b = _solved(_factor(G[: k + 1, : k + 1], n), G[k])
     return b, slope, ll, nu
 
 

@@ -53,6 +53,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from robustream.kernels.device_arrays import is_device_array
+from robustream.kernels.row_loops import any_missing
 from robustream.kernels.rows import over_rows, row_blocks, weighted_moments
 from robustream.majority.cells import COLUMNS, MENDED, find_bad_cells
 from robustream.majority.columns import (
@@ -499,9 +500,10 @@ def moments(
     """
     if missing is None:
         one = bool(np.all(weights == 1))
-        return weighted_moments(
-            [points], None if one else weights, points[int(np.argmax(weights))] if near is None else near
-        )[1:]
+        # Rows in single precision have moments that are known, and stored, to no more.
+        single = points.dtype == np.float32 and not is_device_array(points)
+        some = points[int(np.argmax(weights))].astype(float) if near is None else near
+        return weighted_moments([points], None if one else weights, some, single=single)[1:]
     known = ~missing
     pairs = (weights[:, None] * known).T @ known
     center = weights @ np.where(known, points, 0) / np.maximum(np.diag(pairs), 1e-12)
@@ -515,6 +517,7 @@ def majority(
     seed: int = 0,
     cells: bool = True,
     times: NDArray[np.floating] | None = None,
+    summed: bool = True,
 ) -> Majority:
     """Return the majority of points (n x p): centre, scatter, weights, and the groups that were left out.
 
@@ -526,6 +529,7 @@ def majority(
     cells : whether single cells may be bad, or filled in; else points are judged as a whole.
     times : n numbers > 0, optional: how often each row counts in the answer. In the search it has one voice, as copies
         of a row have one together; but where chance makes rows equal, in a table of discrete values, as many as copies.
+    summed : whether centre and scatter are worked out; else they are empty, for whoever only asks for the weights.
 
     Examples
     --------
@@ -537,19 +541,21 @@ def majority(
     >>> [(group.rows, group.reason) for group in majority(x).groups]
     [(90, 'apart in one direction')]
     """
-    # Rows on a GPU stay there as they are; what is searched, a sample of them, comes over.
-    x: Array = points if is_device_array(points) else np.ascontiguousarray(points, dtype=float)  # type: ignore[assignment]
+    # Rows on a GPU stay there as they are; what is searched, a sample of them, comes over. Those in single precision
+    # are taken as they are, too: a copy of all would cost as much as a pass.
+    x: Array = points if is_device_array(points) else np.ascontiguousarray(points)  # type: ignore[assignment]
+    if not is_device_array(x) and (x.dtype != np.float32 or any_missing(x)):
+        x = x.astype(float, copy=False)
     n, p = x.shape
     if p == 0:  # points that are all the same, in as many coordinates as they differ in
         same = np.ones(n) if weights is None else np.array(weights, dtype=float)
         return Majority(np.zeros(0), np.zeros((0, 0)), same, (), None, True)
     given = np.ones_like(x[:, 0], dtype=float) if weights is None else np.array(weights, dtype=float)
     answered = given if times is None else given * times
-    gaps: Mask | None = None if is_device_array(x) else np.isnan(x)
-    if gaps is not None and gaps.any():
+    gaps: Mask | None = None
+    if not is_device_array(x) and any_missing(x):
+        gaps = np.isnan(x)
         x = np.where(gaps, np.nan, x)  # one NaN, so that rows with the same gaps have the same hash
-    else:
-        gaps = None
     keys = row_keys(x)
     size = max(ROWS, SUPPORT // 2 * p)
     chosen = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
@@ -591,7 +597,7 @@ def majority(
     center, unit = column_units(sample, None if discrete else ordered)
     use = np.flatnonzero(unit > 0)
     if len(chosen) < FEWEST or len(use) == 0:
-        return _answer(x, answered, belongs, left_out, missing)
+        return _answer(x, answered, belongs, left_out, missing, summed=summed)
     near = center
     center, unit = center[use], unit[use]
 
@@ -659,7 +665,7 @@ def majority(
     if far.any():
         left_out.append(("a few far apart from all others", float(lengths[far].min() / np.median(lengths)), far))
         belongs[far] = 0
-    answer = _answer(x, answered, belongs, left_out, missing, near)._replace(divided=divided)
+    answer = _answer(x, answered, belongs, left_out, missing, near, summed)._replace(divided=divided)
     if cells or missing is not None or is_device_array(x):
         return answer
 
@@ -793,11 +799,14 @@ def _answer(
     left_out: list[tuple[str, float, Mask]],
     missing: Mask | None,
     near: Array | None = None,
+    summed: bool = True,
 ) -> Majority:
     cells = missing if missing is not None and missing.any() else None
     weights = given * belongs
     groups = tuple(Group(int(member.sum()), float(member.mean()), far, why, member) for why, far, member in left_out)
     plain = cells is None and bool(np.all(belongs == 1))
+    if not summed:
+        return Majority(np.zeros(0), np.zeros((0, 0)), weights, groups, cells, plain)
     if cells is not None and np.isnan(x).any():
         return Majority(*covariance_with_gaps(x, cells, weights), weights, groups, cells, plain)
     return Majority(*moments(x, weights, cells, near), weights, groups, cells, plain)

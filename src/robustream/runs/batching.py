@@ -33,8 +33,8 @@ BatchSize = int | Literal["auto"]
 
 # Large enough that the search of a batch, which costs the same whatever its size, is a part of the passes over its
 # rows; small enough that a batch of wide rows stays in memory.
-_COMFORTABLE_ROWS = 40_000
-_COMFORTABLE_BYTES = 64_000_000
+_COMFORTABLE_ROWS = 100_000
+_COMFORTABLE_BYTES = 24_000_000
 # The same of a stream whose end nobody knows, and of a call: an answer is wanted early, and where a fault begins.
 _ROWS_OF_A_STREAM = 10_000
 _FEWEST_BATCHES = 8

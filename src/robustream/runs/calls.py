@@ -32,8 +32,8 @@ from robustream.spaces import Array, Point, ProductSpace
 __all__ = ["FEWEST_TOGETHER", "are_enough", "estimate_calls", "estimate_together", "may_wait"]
 
 # Calls that are searched as one table, and the most rows and bytes of them: beyond these passes over the rows take
-# longer than the search. A call of half as many rows does not wait.
-_TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 16, 80_000, 16_000_000
+# longer than the search. A call of more than a quarter of these does not wait: too few would be searched together.
+_TOGETHER, _ROWS_TOGETHER, _BYTES_TOGETHER = 16, 160_000, 32_000_000
 # Of fewer calls chance makes bad ones the majority more often, and little is saved.
 FEWEST_TOGETHER = 4
 # How often calls that differ are parted from the others before each is searched by itself.
@@ -56,7 +56,7 @@ def may_wait(learner: Learner, rows: Rows) -> bool:
     """Return whether a call that is a batch may wait for others to be searched with."""
     if not learner.searches_together or rows.weights is not None or is_device_array(rows.X):
         return False
-    return 2 * len(rows.X) <= _ROWS_TOGETHER and 2 * rows.X.nbytes <= _BYTES_TOGETHER
+    return FEWEST_TOGETHER * len(rows.X) <= _ROWS_TOGETHER and FEWEST_TOGETHER * rows.X.nbytes <= _BYTES_TOGETHER
 
 
 def are_enough(calls: Sequence[Rows]) -> bool:

@@ -23,7 +23,7 @@ __all__ = ["BatchResult", "OutlyingRow", "examine_batch", "most_outlying"]
 # Named by each batch; beyond about a thousand columns fewer, since their values travel with the estimate.
 _ROWS_NAMED = 3
 _MOST_CELLS = 4096
-_CELLS_AT_ONCE = 100_000
+_CELLS_AT_ONCE = 300_000
 
 
 class OutlyingRow(NamedTuple):

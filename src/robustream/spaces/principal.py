@@ -288,7 +288,10 @@ class PrincipalModels(ProductSpace):
     def row_scores(self, point: Point, X: NDArray[Any], y: NDArray[Any] | None) -> Array:
         principal = _named(point)
         # A missing cell speaks neither for nor against a row.
-        standard = without_gaps((X - principal.mean) / np.exp(principal.log_scale))
+        centered = X - principal.mean
+        if self.standardize:
+            centered /= np.exp(principal.log_scale)
+        standard = without_gaps(centered)
         distances = principal_distances(standard, principal.basis.T, principal.eigenvalues, principal.noise)
         return largest_over_cutoffs(distances, np.exp(principal.log_cutoffs))
 

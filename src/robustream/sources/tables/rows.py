@@ -21,8 +21,8 @@ from robustream.sources.tables.schema import NUMERIC, Selection, describe_kind, 
 
 __all__ = ["Rows", "rows_of_matrix", "rows_of_table"]
 
-# 100 columns of float32 then take 200 kB, about what a core keeps close to itself.
-_BLOCK = 512
+# Long stretches of a column are copied sooner; those of 100 columns of float32 take 1.6 MB.
+_BLOCK = 4096
 
 
 class Rows(NamedTuple):
