@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from robustream.majority import line, rivals
 from robustream.majority.columns import spread_lattice
-from robustream.majority.line import majority_line
+from robustream.majority.line import attached_atom, majority_line
 from robustream.majority.lines import (
     SETTLED,
     STILL,
@@ -560,3 +560,10 @@ def test_zeros_inside_a_continuous_column_are_filled_in_where_rows_do_not_follow
     line = majority_line(X, y)
     assert not line.believed[zeroed].any()
     assert line.believed[~zeroed].mean() > 0.97
+
+
+def test_one_smallest_target_is_no_limit_that_many_reach():
+    """Of 18 targets each is more than a twentieth."""
+    y = np.append(np.arange(17.0), 3.0)
+    assert not attached_atom(y, np.nan)
+    assert attached_atom(np.append(y, [0.0, 0.0, 0.0]), np.nan)

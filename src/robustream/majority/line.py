@@ -318,7 +318,7 @@ def attached_atom(y: Array, zero: float) -> bool:
         return True
     for edge, sign in ((y.min(), 1.0), (y.max(), -1.0)):
         at = y == edge
-        if 0.05 < at.mean() < 0.95:
+        if np.count_nonzero(at) > 1 and 0.05 < at.mean() < 0.95:
             low, quarter, upper = np.quantile(sign * (y[~at] - edge), [0.05, 0.25, 0.75])
             reach = (1.0 if abs(edge - zero) < ROUNDING else ATTACHED) * (upper - quarter)
             others = y[~at, None]
