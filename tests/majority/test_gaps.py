@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robustream.majority import conditional, covariance_with_gaps, majority, open_variance
+from robustream import OutlierRobustRegressor
+from robustream.majority import (
+    bad_cells,
+    conditional,
+    covariance_with_gaps,
+    majority,
+    open_variance,
+)
 from robustream.majority.gaps import Law
 
 
@@ -125,3 +132,49 @@ def test_of_many_rows_it_is_the_maximum_too():
         other[:-1, -1] *= scale
         other[-1, -1] *= scale**2
         assert log_likelihood(rows[:600], missing[:600], center, other) < best
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("exactly", [0, 2], ids=["any number in a row", "two in a row or none"])
+def test_bad_cells_of_a_regression_are_missing_ones_with_gaps_or_without(gaps, exactly):
+    rng = np.random.default_rng(5)
+    n, p = 1500, 20
+    x = rng.normal(size=(n, p)) + rng.normal(size=(n, 1))
+    coef = np.linspace(-1, 1, p)
+    y = x @ coef + rng.normal(size=n)
+    cells = rng.random((n, p)) < 0.05
+    if exactly:
+        cells = rng.random((n, p)).argsort(axis=1) < exactly
+        cells[rng.random(n) > 0.4] = False
+    bad = np.arange(n) < n // 5
+    y[bad] += 30.0
+    spoilt = np.where(cells, x + 12 * rng.choice([-1, 1], (n, p)), x)
+    missing = rng.random((n, p)) < gaps
+    found = OutlierRobustRegressor().fit(np.where(missing, np.nan, spoilt), y).coef_
+    joint, gone = np.column_stack([x, y])[~bad], np.pad(missing | cells, ((0, 0), (0, 1)))[~bad]
+    spread = covariance_with_gaps(joint, gone, np.ones(len(joint)))[1]
+    best = np.linalg.solve(spread[:-1, :-1], spread[:-1, -1])
+    # Nearly the same rows and cells: what differs is a small part of the sampling error.
+    assert np.linalg.norm(found - coef) < 1.25 * np.linalg.norm(best - coef)
+
+
+def test_long_tails_of_a_regression_are_no_bad_cells():
+    rng = np.random.default_rng(6)
+    x = rng.standard_t(2, size=(1500, 10))
+    assert bad_cells(x) is None
+    assert bad_cells(np.exp(x / 2)) is None
+
+
+def test_what_stands_apart_for_its_noise_is_found_where_gaps_make_some_rows_noisy():
+    """Bad targets, of which the noise of rows with gaps hides a part from whoever looks at rows as they are."""
+    rng = np.random.default_rng(7)
+    n, p = 3000, 10
+    coef = np.array([6.0, -5, 2, 0, 1, 3, -2, 0, 0.5, 4])
+    x = rng.normal(size=(n, p))
+    y, bad = x @ coef + rng.normal(size=n), np.arange(n) < 150
+    y[bad] = rng.choice([-1, 1], 150) * rng.uniform(80, 600, 150)
+    missing = rng.random((n, p)) < 0.25 * (rng.random((n, 1)) < 0.4)
+    found = OutlierRobustRegressor().fit(np.where(missing, np.nan, x), y).coef_
+    whole = ~bad & ~missing.any(axis=1)
+    # Rows without gaps alone, of which there are more than half, have this error; those with gaps are used as well.
+    assert np.linalg.norm(found - coef) < 2 * np.sqrt(p / whole.sum())

@@ -282,7 +282,7 @@ class RefinedRegression(Learner):
     def search_together(self, batches: Sequence[Batch]) -> Together:
         if not _may_be_joined(batches, WIDEST_SOLVED):
             return Together()
-        return lines_together(batches, self._search_joined, self._moments, self._sum_up)
+        return lines_together(batches, self._search_joined, self._moments_as_filled, self._sum_up)
 
     def _search_joined(self, batch: Batch) -> RowSearch:
         """Return what speaks against the rows and cells of batches one after another, and not against batches."""
@@ -290,7 +290,7 @@ class RefinedRegression(Learner):
 
     def _search(self, batch: Batch, ordered: bool = True) -> RowSearch:
         """Return what speaks against rows and cells, and against stretches of rows where their order is that given."""
-        from robustream.majority import bad_cells, mend, row_states
+        from robustream.majority import bad_cells, row_states
 
         assert batch.y is not None
         # One layout in memory, so that rows give the same bits wherever they come from.
@@ -301,14 +301,13 @@ class RefinedRegression(Learner):
         exact = rows if is_device_array(rows) else rows.astype(np.float64, copy=False)
         states = row_states(exact)
         missing, noise, times = gaps, None, batch.weights
-        if gaps is None:
-            exact, filled = mend(exact, states)
-        else:
-            bad = bad_cells(exact, states)
-            missing, filled = (gaps, 0) if bad is None else (gaps | bad, int(bad.sum()))
+        bad = bad_cells(exact, states)
+        filled = 0 if bad is None else int(bad.sum())
+        if bad is not None:
+            missing = bad if gaps is None else gaps | bad
+        if missing is not None:  # a bad cell is a missing one
             targets = np.asarray(targets)
-            exact, noise = _fill(exact, targets.astype(np.float64), missing, times)
-        if filled or gaps is not None:
+            exact, noise = _fill(np.asarray(exact), targets.astype(np.float64), missing, times)
             rows, states = exact.astype(rows.dtype), row_states(exact)
         goals = targets.astype(np.float64, copy=False)
         weights, believed, groups, divided = _row_weights(exact, goals, states, noise, times, ordered)
@@ -322,6 +321,10 @@ class RefinedRegression(Learner):
         parts = found.rows, found.targets, found.missing, counted
         return float(counted.sum()), *_moments_with_gaps(*parts, self.problem.fit_intercept)
 
+    def _moments_as_filled(self, found: RowSearch) -> tuple[float, Array, Array]:
+        """Return the same of the rows with their gaps filled: what lines leave of them is as noisy as it looks."""
+        return _joint_moments(found.rows, found.targets, found.weights, self.problem.fit_intercept)
+
     def _sum_up(self, batch: Batch, found: RowSearch | None = None) -> Solved:
         """Return the plain answer of the rows that a search believes."""
         found = found or self._search(batch)
@@ -331,7 +334,7 @@ class RefinedRegression(Learner):
         if self.keep_groups:
             weights, believed, groups, known = None, np.ones_like(believed), (), None
             if filled:  # the plain answer is that of the cells as they were given
-                rows, filled, missing = rows_in_place(batch.X), 0, gaps
+                rows, filled, missing, noise = rows_in_place(batch.X), 0, gaps, None
                 if gaps is not None:
                     exact, noise = _fill(np.asarray(rows, dtype=np.float64), targets.astype(np.float64), gaps, times)
                     rows = exact.astype(dtype)
@@ -539,20 +542,32 @@ def _line(X: Array, y: Array, states: NDArray[np.uint64], noise: Array | None, t
     In units of their noise rows of another line need not stand apart from the majority: those with many gaps are drawn
     near. So the rows are first looked at as they are, which finds more. That is believed only if the rows that it
     leaves out are too far off for their noise as well: else they may be ordinary ones with gaps in columns that matter.
+    The others are looked at in units of their noise.
     """
-    from robustream.majority import majority_line
+    from robustream.majority import Line, majority_line
 
     if noise is None:
         return majority_line(X, y, states=states, times=times)
     line = majority_line(X, y, states=states, times=times)
-    left, believed = ~line.believed, line.believed
-    if line.groups and left.any():
+    believed = line.believed
+    if line.groups and not believed.all():
         design = np.column_stack([X, np.ones(len(X))]) / noise[:, None]
         coef = np.linalg.lstsq(design[believed], (y / noise)[believed], rcond=None)[0]
         sizes = np.abs(y / noise - design @ coef)
-        if np.median(sizes[left]) > TOO_FAR * np.median(sizes[believed]):
-            return line
+        if np.median(sizes[~believed]) > TOO_FAR * np.median(sizes[believed]):
+            some = [None if part is None else part[believed] for part in (noise, times)]
+            rest = majority_line(X[believed], y[believed], states=states[believed], noise=some[0], times=some[1])
+            weights = np.zeros(len(y))
+            weights[believed] = rest.weights
+            return Line(weights, (*line.groups, *(_among(group, believed) for group in rest.groups)), rest.divided)
     return majority_line(X, y, states=states, noise=noise, times=times)
+
+
+def _among(group: Group, places: Mask) -> Group:
+    """Return a group of some of the rows as one of all of them."""
+    members = np.zeros(len(places), bool)
+    members[places] = group.members
+    return group._replace(share=float(members.mean()), members=members)
 
 
 def _fill(rows: Array, targets: Array, missing: Mask, times: Array | None) -> tuple[Array, Array]:

@@ -40,6 +40,7 @@ __all__ = ["NOISIER", "RowSearch", "lines_together", "majorities_together"]
 
 Mask: TypeAlias = NDArray[np.bool_]
 Found = TypeVar("Found")
+Value = TypeVar("Value", bound=np.generic)
 Moments: TypeAlias = tuple[float, Array, Array]  # sum of the weights, mean and covariance of columns and targets
 
 # Where batches together are noisier than each by itself, by this factor, they differ from one another.
@@ -64,6 +65,13 @@ class RowSearch(NamedTuple):
     groups: tuple[Group, ...]
     divided: bool  # whether there are groups of which none has the majority
     moments: Moments | None = None  # where they are known already
+
+    def filled_in(self, piece: slice) -> int:
+        """Return how many cells of some rows were filled though they had come with a value."""
+        if self.missing is None:
+            return 0
+        bad = self.missing[piece] if self.gaps is None else self.missing[piece] & ~self.gaps[piece]
+        return int(np.count_nonzero(bad))
 
 
 def majorities_together(batches: Sequence[Batch], sum_up: Callable[[Batch, Majority], Solved]) -> Together:
@@ -125,12 +133,15 @@ def lines_together(
         found._replace(
             rows=found.rows[piece],
             targets=found.targets[piece],
-            filled=int(np.count_nonzero(found.rows[piece] != batch.X)) if found.filled else 0,
+            gaps=_rows_of(found.gaps, piece),
+            missing=_rows_of(found.missing, piece),
+            noise=_rows_of(found.noise, piece),
+            filled=found.filled_in(piece),
             weights=None if found.weights is None or np.all(found.weights[piece] == 1) else found.weights[piece],
             believed=found.believed[piece],
             groups=_part_of(found.groups, piece),
         )
-        for batch, piece in zip(batches, pieces, strict=True)
+        for piece in pieces
     ]
     moments = [moments_of(part) for part in parts]
     pooled = _pooled(moments)
@@ -144,8 +155,10 @@ def lines_together(
             alone = search(batches[one])
             if _hidden(int(np.count_nonzero(~alone.believed)), found.believed[pieces[one]]):
                 return Together()
-    parts = [part._replace(moments=own) for part, own in zip(parts, moments, strict=True)]
-    return _each(sum_up, batches, parts, whole, found._replace(moments=pooled))
+    if found.missing is None:  # else the answer has moments of its own, by maximum likelihood
+        parts = [part._replace(moments=own) for part, own in zip(parts, moments, strict=True)]
+        found = found._replace(moments=pooled)
+    return _each(sum_up, batches, parts, whole, found)
 
 
 def _each(
@@ -157,6 +170,10 @@ def _each(
 ) -> Together:
     each = (partial(sum_up, batch, part) for batch, part in zip(batches, parts, strict=True))
     return Together(tuple(each), partial(sum_up, whole, found))
+
+
+def _rows_of(values: NDArray[Value] | None, piece: slice) -> NDArray[Value] | None:
+    return None if values is None else values[piece]
 
 
 def _pieces(batches: Sequence[Batch]) -> list[slice]:

@@ -1,6 +1,6 @@
 """Which of many points, or rows of a table, belong to the majority, and how far."""
 
-from robustream.majority.columns import APART, mend, row_states
+from robustream.majority.columns import APART, row_states
 from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
 from robustream.majority.laws import SIGMAS
 from robustream.majority.line import Line, majority_line
@@ -22,7 +22,6 @@ __all__ = [
     "covariance_with_gaps",
     "majority",
     "majority_line",
-    "mend",
     "moments",
     "open_variance",
     "row_states",

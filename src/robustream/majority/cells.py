@@ -1,7 +1,7 @@
-"""Single bad cells all over a table with gaps: found by what the other cells of their rows say of them.
+"""Single bad cells all over a table: found by what the other cells of their rows say of them.
 
-Tables without gaps are judged column by column (`columns.cell_limits`): there the rule below more often took rows that
-were filled in with codes or defaults for rows with single bad cells.
+So they are in regressions and in tables with gaps. The rows of other tables are judged column by column
+(`columns.cell_limits`), since rows that were filled in with codes or defaults are to be left out there as rows.
 
 Where so many rows have a bad cell that no majority would be left without them, cells are taken as missing instead.
 For that a law of the clean cells is needed that neither bad cells nor bad rows have a say in:
@@ -33,7 +33,7 @@ from robustream.majority.laws import SIGMAS
 
 Mask = NDArray[np.bool_]
 
-MENDED = 0.15  # the same where x is given: rows stay in use, with what their other cells say of the bad one
+MENDED = 0.15  # share of the rows of a regression with a bad cell from which on cells are missing instead of their rows
 ROUNDS = 5  # of law, cells and rows; the last two keep all rows that fit
 ROWS_EACH = 3  # rows to a column that a law of cells needs
 COLUMNS = 4  # columns below which cells have too little to be predicted from
@@ -138,14 +138,19 @@ def find_bad_cells(scaled: Array, evidence: float, least: float) -> CellLaw | No
         return None
     everywhere = np.mean(share > 0.25 * share.mean()) >= 0.5
     enough = np.mean(bad.any(axis=1)) > least
-    return CellLaw(*law, scale, limit) if everywhere and enough and fall_singly(bad.sum(axis=1)) else None
+    singly = fall_singly(bad.sum(axis=1), float(np.sum(share * (1 - share))))
+    return CellLaw(*law, scale, limit) if everywhere and enough and singly else None
 
 
-def fall_singly(counts: NDArray[np.intp]) -> bool:
+def fall_singly(counts: NDArray[np.intp], variance: float) -> bool:
     """Return whether rows have as many bad cells as if these fell independently: neither together nor by turns.
 
-    Rows without any do not count, since rows that are bad as rows may have none.
+    The number of a row then has this variance; or that of a Poisson law among the rows that have some, since rows that
+    are bad as rows, or those that no fault came upon, may have none.
     """
+    least = 1 - 4 * np.sqrt(2 / len(counts))
+    if least < float(np.var(counts)) / max(variance, 1e-12) < 1.5:
+        return True
     some = counts[counts > 0]
     mean = float(some.mean()) if len(some) else 1.0
     rate = mean  # of the Poisson law whose mean, without zero, is that of these rows

@@ -24,7 +24,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from robustream.kernels.device_arrays import is_device_array
-from robustream.majority.cells import COLUMNS, MENDED
 from robustream.majority.evidence import Array, shortest_half, valleys
 from robustream.majority.gaps import conditional, covariance_with_gaps
 
@@ -276,39 +275,6 @@ def cell_limits(scaled: Array, least: float) -> Array | None:
     dispersion = np.var(bad.sum(axis=1)) / max(np.sum(share * (1 - share)), 1e-12)
     independent = 1 - 4 * np.sqrt(2 / len(size)) < dispersion < 1.5
     return limit if independent and np.mean(bad.any(axis=1)) > least else None
-
-
-def mend(x: Array, states: Keys | None = None) -> tuple[Array, int]:
-    """Return rows with single bad cells at their conditional means given the others, and how many cells there were.
-
-    For regressions, where x is given: targets on conditional means of x have the same line. Cells are mended only where
-    they come one by one in at least half of the columns, so that an honest column of two kinds is left alone.
-    """
-    n, p = x.shape
-    if p < COLUMNS:
-        return x, 0
-    keys = row_keys(x[:, :0], row_states(x) if states is None else states)
-    size = max(1500, 10 * p)
-    some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    sample = np.asarray(x[some], dtype=float)
-    ordered = sorted_columns(sample)
-    sample, spread = spread_lattice(sample, np.random.default_rng(0), ties(ordered))
-    center, unit = column_units(sample, None if spread else ordered)
-    use = np.flatnonzero(unit > 0)
-    if len(use) < COLUMNS:
-        return x, 0
-    center, unit = center[use], unit[use]
-    limit = cell_limits((sample[:, use] - center) / unit, MENDED)
-    if limit is None or np.mean(np.isfinite(limit)) < 0.5:
-        return x, 0
-    scaled = ((x if len(use) == p else x[:, use]) - center) / unit
-    bad = np.abs(scaled) > limit
-    mended, cells = fill(scaled, bad) * unit + center, int(bad.sum())
-    if len(use) == p:
-        return mended, cells
-    whole = x.copy()
-    whole[:, use] = mended
-    return whole, cells
 
 
 def fill(scaled: Array, bad: Mask, sweeps: int = 5) -> Array:

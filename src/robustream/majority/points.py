@@ -709,7 +709,7 @@ def _search_with_gaps(
 
 
 def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
-    """Mark single bad cells of rows of a regression with gaps (NaN), where x is given; None if none is.
+    """Mark single bad cells of rows of a regression (NaN where cells are missing), where x is given; None if none is.
 
     The law of the clean cells is sought without rows that stand apart: many that lie close together, as copies of one
     row do, would make the others' cells look far off.
@@ -720,14 +720,17 @@ def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
     keys = row_keys(x[:, :0], row_states(x) if states is None else states)
     size = max(1500, 10 * p)
     some = np.argpartition(keys, size)[:size] if size < n else np.arange(n)
-    sample, _ = spread_lattice(x[some], np.random.default_rng(0))
+    sample, _ = spread_lattice(np.asarray(x[some], dtype=float), np.random.default_rng(0))
     center, unit = column_units(sample)
     use = np.flatnonzero(unit > 0)
     if len(use) < COLUMNS:  # the others are one value, such as zero, in most rows
         return None
     known = (sample[:, use] - center[use]) / unit[use]
     with np.errstate(invalid="ignore"):
-        far = np.isnan(known) | (np.abs(known) > SIGMAS)
+        far = np.abs(known) > SIGMAS
+    if np.mean(far.any(axis=1)) <= MENDED:
+        return None
+    far |= np.isnan(known)
     filled = complete(np.where(far, 0.0, known), far, np.arange(len(known)), keys[some]).rows
     divisions, _, filled = _search(filled, np.ones(len(filled)), True)
     together = np.all([np.ones(len(filled), bool), *(~d.outside(filled) for d in divisions or ())], axis=0)
@@ -738,7 +741,7 @@ def bad_cells(x: Array, states: Keys | None = None) -> Mask | None:
     law = find_bad_cells(known[together], VALLEY, MENDED)
     if law is None:
         return None
-    bad = np.zeros((n, p), bool)
+    bad, x = np.zeros((n, p), bool), np.asarray(x)
     bad[:, use] = law.bad((x[:, use] - center[use]) / unit[use], rows=False)
     return bad if bad.any() else None
 
