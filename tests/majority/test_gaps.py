@@ -178,3 +178,15 @@ def test_what_stands_apart_for_its_noise_is_found_where_gaps_make_some_rows_nois
     whole = ~bad & ~missing.any(axis=1)
     # Rows without gaps alone, of which there are more than half, have this error; those with gaps are used as well.
     assert np.linalg.norm(found - coef) < 2 * np.sqrt(p / whole.sum())
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(4))
+def test_long_tails_are_no_bad_cells_of_a_regression(gaps, seed):
+    """Floor space, plots and taxes: what is far out in one column is what the line is known by."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(rng.normal(size=(400, 6)) @ np.diag([1.5, 1.0, 1.0, 0.5, 1.2, 1.5]))
+    y = X @ [1.0, 2.0, -1.0, 1.0, 0.5, 1.0] + rng.normal(size=400)
+    X[rng.random(X.shape) < gaps] = np.nan
+    ours, all_cells = OutlierRobustRegressor().fit(X, y), OutlierRobustRegressor(keep_groups=True).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, all_cells.coef_, rtol=1e-6)
