@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 # Few estimates hardly show a valley: fewer than this many are first parted where their distances leap by a factor. Of
 # five normal estimates in one dimension 1 in 50 samples has such a leap, of three 1 in 50.
 FEW, _FEWEST, _LEAP, _LEAP_OF_THREE = 30, 8, 10.0, 100.0
+_DIGITS = 9  # in which estimates of copies of a batch agree
 # A batch that is noisier by a factor has an estimate that lies off by that factor: from the same one on it is no
 # estimate of the same thing, and one with as much too little noise has been fitted to something else.
 _SCALE_FACTOR = float(np.log(8.0))
@@ -101,7 +103,8 @@ def judge(
         return where is not None and _follows(Places(*(one[places] for one in where)), searched, out)
 
     if _count(weights[places]) < FEW and cloud.shape[1]:
-        near = _nearest(cloud[places], weights[places])
+        chances = None if chance is None else partial(chart.in_chances, chance=chance)
+        near = _nearest(cloud[places], weights[places], chances)
         if not near.all() and not excused(~near, cloud[places]):
             inside[places] = near
             places = np.flatnonzero(inside)
@@ -161,6 +164,10 @@ def _follows(where: Places, cloud: Array, out: Mask) -> bool:
     """
     from robustream.majority import majority
 
+    # Copies of a batch would explain one another: they are one point.
+    scale = np.abs(cloud).max(initial=0.0) or 1.0
+    once = np.sort(np.unique(np.round(cloud / scale, _DIGITS), axis=0, return_index=True)[1])
+    where, cloud, out = Places(*(part[once] for part in where)), cloud[once], out[once]
     view = cloud @ (cloud[out].mean(axis=0) - cloud[~out].mean(axis=0))
 
     def explain(terms: Array) -> bool:
@@ -244,21 +251,30 @@ def _compressed(cloud: Array) -> Array:
     return np.asarray(vectors[:, use] * np.sqrt(values[use]))
 
 
-def _nearest(cloud: Array, weights: Array) -> Mask:
+def _nearest(cloud: Array, weights: Array, chances: Callable[[Array], Array | None] | None = None) -> Mask:
     """Mark those of a few points that no leap in the distance from their middle parts from the majority, by weight.
 
-    A group that stands apart leaves a leap between its distances and those of the others; a drift does not.
+    A group that stands apart leaves a leap between its distances and those of the others; a drift does not. Where those
+    within lie no farther from the middle than chance lets them, `chances` says, they are one, and a smaller leap does.
     """
+    from robustream.majority import APART
+
     count = len(cloud)
     if count < 3:
         return np.ones(count, bool)
     leap = _LEAP_OF_THREE if count == 3 else _LEAP
-    if _are_near(cloud, weights, leap):
+    if _are_near(cloud, weights, leap if chances is None or count < _FEWEST else APART):
         return np.ones(count, bool)
-    distances = np.linalg.norm(cloud - geometric_median(cloud, weights), axis=1)
+    offsets = cloud - geometric_median(cloud, weights)
+    distances = np.linalg.norm(offsets, axis=1)
     order = np.argsort(distances, kind="stable")
-    ordered = np.maximum(distances[order], 1e-9 * np.abs(cloud).max(initial=0.0) + 1e-300)[_half(weights[order]) :]
-    places = np.flatnonzero(ordered[1:] > leap * ordered[:-1])
+    leaps = np.full(count - 1, float(leap))
+    if chances is not None and count >= _FEWEST and (units := chances(offsets[order])) is not None:
+        by_chance = np.linalg.norm(units, axis=1) < APART + np.sqrt(units.shape[1])
+        leaps[np.logical_and.accumulate(by_chance)[:-1]] = APART
+    half = _half(weights[order])
+    ordered = np.maximum(distances[order], 1e-9 * np.abs(cloud).max(initial=0.0) + 1e-300)[half:]
+    places = np.flatnonzero(ordered[1:] > leaps[half:] * ordered[:-1])
     return distances <= ordered[places[0]] if len(places) else np.ones(count, bool)
 
 
@@ -374,7 +390,7 @@ class _Tangent(NamedTuple):
         return coordinates if self.middle is None else coordinates - self.middle
 
     def in_chances(self, offsets: Array, chance: Chance) -> Array | None:
-        """Return them in units of sqrt(a b / rows) / (a - b), with the variances a inside and b outside of directions.
+        """Return them in units of sqrt(a b / rows) / |a - b|, with the variances a inside and b outside of directions.
 
         To first order these are the tangents of the angles by which eigenvectors of as many normal rows turn.
         """
@@ -386,7 +402,7 @@ class _Tangent(NamedTuple):
         b, across = np.linalg.eigh(outside.T @ chance.variance @ outside)
         a, b = np.maximum(a, 1e-300), np.maximum(b, 1e-12 * max(float(a[-1]), 1e-300))
         turns = (outside @ across).T @ offsets.reshape(-1, columns, components) @ turned
-        units = np.sqrt(np.outer(b, a) / chance.rows) / np.maximum(a - b[:, None], 1e-300)
+        units = np.sqrt(np.outer(b, a) / chance.rows) / np.maximum(np.abs(a - b[:, None]), 1e-300)
         return np.asarray((turns / units).reshape(len(offsets), -1))
 
     def agrees(self, point: Array, known: Mask | None) -> bool:
