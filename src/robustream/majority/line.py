@@ -662,8 +662,9 @@ def judge(
         return threshold_explains(A, [*seen, *own], lead)
 
     def bent() -> bool:
-        # Noise that spreads explains no deep gap.
-        return threshold_explains(A, level_views(lattices, bad), lead) or curve_explains(A, lead, spreads=not deep)
+        # Noise that spreads explains no deep gap, and a few rows are no spread.
+        spreads = not deep and bad.sum() > max(FEW * len(A), FEW_ROWS)
+        return threshold_explains(A, level_views(lattices, bad), lead) or curve_explains(A, lead, spreads)
 
     empty = gaps(r[None], EMPTY)[0].z > EVIDENCE
     if apart is None and not empty and split():
