@@ -493,11 +493,13 @@ def _row_weights(
     if out is None:
         assert found is not None
         return found
-    from robustream.majority import Group
+    from robustream.majority import HALF_OF_ROWS, Group
 
     rest = np.flatnonzero(~out)
     some = [None if part is None else part[rest] for part in (noise, times)]
     weights, believed, groups, divided = _weights_of_rows(X[rest], Y[rest], states[rest], *some)
+    if np.count_nonzero(believed) < HALF_OF_ROWS * len(X):  # together with a stretch no part has the majority
+        return found or _weights_of_rows(X, Y, states, noise, times)
 
     def among_all(values: Any) -> Any:
         every = np.zeros_like(values, shape=len(X))

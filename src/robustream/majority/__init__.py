@@ -4,12 +4,13 @@ from robustream.majority.columns import APART, row_states
 from robustream.majority.gaps import conditional, covariance_with_gaps, open_variance
 from robustream.majority.laws import SIGMAS
 from robustream.majority.line import Line, majority_line
-from robustream.majority.points import Group, Majority, Rule, bad_cells, majority, moments
+from robustream.majority.points import HALF_OF_ROWS, Group, Majority, Rule, bad_cells, majority, moments
 from robustream.majority.slices import are_slices, tile
 from robustream.majority.stretches import bad_stretches
 
 __all__ = [
     "APART",
+    "HALF_OF_ROWS",
     "SIGMAS",
     "Group",
     "Line",

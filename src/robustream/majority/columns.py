@@ -108,7 +108,7 @@ def copies(points: Array, keys: Keys, everyone: Keys, row: Callable[[int], Array
         if _is_own(row(int(np.argmax(everyone == key))), float(count), points[keys != key], alone, discrete)
     ]
     artefacts = np.array(own, everyone.dtype)
-    if not len(artefacts) and (discrete or len(most)):
+    if not len(artefacts) and (discrete or many.any()):
         return np.arange(len(points)), artefacts
     return first[~np.isin(keys[first], artefacts)], artefacts
 
