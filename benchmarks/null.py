@@ -10,6 +10,9 @@ Then the same for lines: the share of tables with honest noise of several laws i
 `python null.py streams [runs] [FOLDER]`: calls of rows that are shuffled, clean rows of several laws, and of the real
 tables in a folder (see `real_tables.py`), so that no batch contradicts another: the share of batches rejected, of rows
 left out, and of its own rows that the model calls outliers.
+
+`python null.py stretches [runs]`: honest series whose x and noise depend on the row before, and some whose slopes or
+noise change over time: the share in which a stretch is found that contradicts the rest.
 """
 
 import os
@@ -21,10 +24,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from scipy.signal import lfilter
 
 import robustream as rs
 from real_tables import load
-from robustream.majority import majority_line
+from robustream.majority import bad_stretches, majority_line
 from robustream.majority.columns import spread_lattice
 from robustream.majority.evidence import shortest_half
 from robustream.majority.points import VALLEY, find_cut, find_spread, majority
@@ -131,8 +135,47 @@ def show_streams(runs: int, folder: Path | None) -> None:
             print(f"{name:15}{kind.__name__:24}" + "".join(f"{share:8.2f}" for share in shares), flush=True)
 
 
+def series(rng: np.random.Generator, n: int, p: int, memory: float) -> np.ndarray:
+    rows = lfilter([1.0], [1.0, -memory], rng.normal(size=(n + 200, p)), axis=0)[200:]
+    return rows / rows.std(axis=0)
+
+
+def show_stretches(runs: int) -> None:
+    print(f"{runs} series each: % in which a stretch is found")
+    found = []
+    for of_x, of_noise in ((0, 0), (0.9, 0), (0.9, 0.9), (0.99, 0.9), (0.99, 0.99), (0, 0.9)):
+        for strength in (0.2, 0.5, 1, 3):
+            hits = 0
+            for seed in range(runs):
+                rng, n, p = np.random.default_rng(seed), (300, 1000, 4000)[seed % 3], (1, 3, 8)[seed // 3 % 3]
+                X, noise = series(rng, n, p, of_x), series(rng, n, 1, of_noise)[:, 0]
+                hits += bad_stretches(X, strength * X.sum(axis=1) / np.sqrt(p) + noise) is not None
+            found.append(hits / runs)
+    print(
+        f"memory of the row before: {100 * np.mean(found):.2f} in all, {100 * max(found):.1f} in the worst of 24 cells"
+    )
+    for kind in ("slope of a season", "slope that wanders", "noise ten times as large for a quarter of the time"):
+        hits = 0
+        for seed in range(runs):
+            rng, n = np.random.default_rng(seed), (300, 1000, 4000)[seed % 3]
+            X, time = rng.normal(size=(n, 3)), np.arange(n) / n
+            slope, spread = np.ones(n), np.ones(n)
+            if kind == "slope of a season":
+                slope += 0.9 * np.sin(2 * np.pi * time * (1, 2, 4)[seed // 3 % 3])
+            elif kind == "slope that wanders":
+                slope += 0.7 * np.cumsum(rng.normal(size=n)) / np.sqrt(n)
+            else:
+                spread[(time > 0.5) & (time < 0.75)] = 10
+            y = slope * X[:, 0] + 0.3 * X[:, 1] + spread * rng.normal(size=n)
+            hits += bad_stretches(X, y) is not None
+        print(f"{kind}: {100 * hits / runs:.1f}")
+
+
 def main() -> None:
     """Print the table."""
+    if sys.argv[1:2] == ["stretches"]:
+        show_stretches(int(sys.argv[2]) if len(sys.argv) > 2 else 150)
+        return
     if sys.argv[1:2] == ["streams"]:
         warnings.simplefilter("ignore")
         runs = int(sys.argv[2]) if len(sys.argv) > 2 else 27
